@@ -56,8 +56,11 @@ class Piece:
         self.texts = [part.args] if isinstance(getattr(part, "args", None), str) else []
         return PartStartEvent(index=self.index, part=self.part)
 
-    def repeats(self, part: Any) -> bool:
-        """Whether the provider sends this call or this result once more: what stands stands."""
+    def take_again(self, part: Any) -> bool:
+        """Take a call or a result that the provider sends once more: what stands stands.
+
+        Returns False if it is another call, or neither.
+        """
         is_same = isinstance(part, ToolCallPart) and part.tool_call_id == self.given_id
         if not is_same and not isinstance(part, NativeToolCallPart | NativeToolReturnPart):
             return False

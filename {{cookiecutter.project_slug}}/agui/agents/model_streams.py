@@ -176,7 +176,7 @@ class Answer:
             self._reserved.remove(source)
             yield piece.begin(part)
             return
-        if piece and piece.repeats(part):
+        if piece and piece.take_again(part):
             return
         if piece and not isinstance(part, ToolCallPart):
             # The provider has sent the part anew.
