@@ -101,7 +101,7 @@ class Answer:
         self._blank = ""
         """White space that is sent only if text follows."""
         self._reserved: set[int] = set()
-        """The sources of the provider's own calls and results that have a place before they begin."""
+        """Sources of the provider's own calls and results that have a place before they begin."""
         self._native_ids: defaultdict[str, list[str]] = defaultdict(list)
         """The ids of the provider's own calls without a result, by those that it gave them."""
 
