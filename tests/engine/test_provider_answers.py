@@ -169,6 +169,21 @@ async def test_two_calls_of_a_providers_own_tool_have_two_ids(api, client, stub,
     check_history(stub.requests[-1].body)
 
 
+async def test_each_result_of_a_providers_own_tool_belongs_to_one_call(client, stub, settings):
+    """Google's have no id: pydantic-ai takes each for that of the last call."""
+    parts = [{"executableCode": {"language": "PYTHON", "code": str(number)}} for number in (1, 2)]
+    parts += [{"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": str(number)}} for number in (1, 2, 3)]
+    bodies = [{"candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}}]} for part in parts]
+    stub.replies = [Body([f"data: {json.dumps(body)}\n\n" for body in bodies]), Answer("Well.")]
+    serve(settings, [], model=model_of("google", stub.url))
+    events = await client.run("Hi")
+    check_stream(events, {"protocolVersion": "1.0"})
+    results = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    calls = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_START"]
+    assert sorted(result["toolCallId"] for result in results) == sorted(calls)
+    assert [json.loads(result["content"])["output"] for result in results] == ["1", "2"]
+
+
 @pytest.mark.parametrize("name", REFUSED)
 async def test_a_refusal_is_called_so_and_has_the_models_words(name, client, stub, settings):
     turn = await play(name, client, stub, settings)

@@ -1,5 +1,6 @@
 """The pieces of an answer that streams: what a run gets of the parts that pydantic-ai keeps."""
 
+from collections import defaultdict, deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,6 +40,8 @@ class Piece:
     """Whether all that the source has is of this call."""
     is_closed: bool = False
     """Whether nothing can be added, because what follows is a repetition."""
+    is_answered: bool = False
+    """Whether a call of the provider's own tool has its result."""
     _state: tuple[Any, ...] = ()
     _finished: Any = None
 
@@ -87,6 +90,35 @@ class Piece:
         if source.content == text:
             return source
         return replace(source, content=text)
+
+
+class NativeCalls:
+    """The calls of the provider's own tools in an answer.
+
+    Two may have one id, and pydantic-ai gives a result without an id that of the last call.
+    """
+
+    def __init__(self) -> None:
+        self._by_id: defaultdict[str, deque[Piece]] = defaultdict(deque)
+        self._by_name: defaultdict[str, deque[Piece]] = defaultdict(deque)
+
+    def add(self, piece: Piece) -> None:
+        self._by_id[piece.given_id].append(piece)
+        self._by_name[piece.part.tool_name].append(piece)
+
+    def know(self, result: NativeToolReturnPart) -> bool:
+        """Whether the answer has a call with this id. That of a suspended answer is before it."""
+        return result.tool_call_id in self._by_id
+
+    def take(self, result: NativeToolReturnPart) -> Piece | None:
+        """Find the call without a result that this one answers."""
+        for calls in (self._by_id[result.tool_call_id], self._by_name[result.tool_name]):
+            while calls:
+                call = calls.popleft()
+                if not call.is_answered:
+                    call.is_answered = True
+                    return call
+        return None
 
 
 @dataclass

@@ -9,7 +9,6 @@ the parts that it keeps, so that the stream, the thread and the next request say
 """
 
 import logging
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -36,7 +35,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, StreamedResponse
 
-from agui.agents.answer_pieces import CALLS, NO_SOURCE, Piece, Text, is_between_tags
+from agui.agents.answer_pieces import CALLS, NO_SOURCE, NativeCalls, Piece, Text, is_between_tags
 from agui.agents.model_failures import failures_of
 from agui.agents.thinking_tags import TaggedText
 
@@ -102,8 +101,7 @@ class Answer:
         """White space that is sent only if text follows."""
         self._reserved: set[int] = set()
         """The sources of native calls and results that have a place before they begin."""
-        self._native_ids: defaultdict[str, list[str]] = defaultdict(list)
-        """The ids of the provider's own calls without a result, by those that it gave them."""
+        self._native_calls = NativeCalls()
 
     @cached_property
     def _call_ids(self) -> set[str]:
@@ -184,7 +182,7 @@ class Answer:
             return
         self._reserve(source)
         if not isinstance(part, ToolCallPart):
-            yield self._open_native(source, part)
+            yield from self._open_native(source, part)
         elif part.tool_name:
             yield self._open_call(source, part)
 
@@ -193,8 +191,7 @@ class Answer:
         for index in range(self._looked_at, source):
             part = self._kept._parts[index]
             is_native = isinstance(part, NativeToolCallPart | NativeToolReturnPart)
-            if index not in self._newest and is_native:
-                self._open_native(index, part)
+            if is_native and index not in self._newest and list(self._open_native(index, part)):
                 self._reserved.add(index)
         self._looked_at = max(self._looked_at, source)
 
@@ -279,15 +276,17 @@ class Answer:
             piece.is_alone = newest.is_alone = False
         return started
 
-    def _open_native(self, source: int, part: Any) -> PartStartEvent:
-        """Open a part that is no call of ours. A result has its call's id."""
+    def _open_native(self, source: int, part: Any) -> Events:
+        """Open a part that is no call of ours. A result has its call's id; no call has two."""
         if isinstance(part, NativeToolCallPart):
-            started = self._open_call(source, part)
-            self._native_ids[part.tool_call_id].append(self._pieces[-1].part.tool_call_id)
-            return started
-        if isinstance(part, NativeToolReturnPart) and self._native_ids[part.tool_call_id]:
-            part = replace(part, tool_call_id=self._native_ids[part.tool_call_id].pop(0))
-        return self._open(source, part)
+            yield self._open_call(source, part)
+            self._native_calls.add(self._pieces[-1])
+        elif isinstance(part, NativeToolReturnPart) and self._native_calls.know(part):
+            call = self._native_calls.take(part)
+            if call:
+                yield self._open(source, replace(part, tool_call_id=call.part.tool_call_id))
+        else:
+            yield self._open(source, part)
 
     def _open(self, source: int, part: Any, text: str = "") -> PartStartEvent:
         piece = Piece(len(self._pieces), source, part, [text] if text else [])
