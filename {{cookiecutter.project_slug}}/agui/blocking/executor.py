@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 from asgiref.sync import AsyncToSync, SyncToAsync, ThreadSensitiveContext, sync_to_async
@@ -21,7 +21,8 @@ from agui.blocking.patience import wait_for_database
 from agui.blocking.workers import Workers, workers_of_loop
 
 R = TypeVar("R")
-Pool = Literal["tools", "audit", "database", "checkpoints", "figures", "reading", "files"]
+Pool = str
+"""The name of a pool, which is made on first use. Only `tools` has code that may hang."""
 
 # A connection that was idle for this long is tested before its next use.
 IDLE_SECONDS = 1
