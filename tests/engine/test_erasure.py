@@ -17,7 +17,7 @@ from django.utils import timezone
 from pydantic_ai.messages import ModelResponse, TextPart
 
 from agui.contrib.attachments.models import Attachment
-from agui.contrib.durable.models import ToolOutcome
+from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.feedback.models import Feedback
 from agui.contrib.spending.models import Budget, RunSpending
 from agui.models import AuditRecord, Message, Run, get_conversation_model
@@ -96,6 +96,7 @@ async def leave_traces(client, name):
     await Budget.objects.acreate(user=client.user, period="day", tokens=10**6)
     run = await Run.objects.filter(thread_id=f"{name}-1").afirst()
     await RunSpending.objects.acreate(run=uuid4(), scope=f"user:{client.user.pk}", owner=client.user)
+    await RunOrder.objects.acreate(run=run, content={})
     await ToolOutcome.objects.acreate(run=run, tool_call_id=name, outcome={}, state={})
 
 

@@ -22,7 +22,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCall
 from agui.actor import Actor
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.dashboard.models import RunSpan
-from agui.contrib.durable.models import ToolOutcome
+from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.export.document import write_document
 from agui.contrib.feedback.models import Feedback
 from agui.contrib.spending.models import Budget, RunSpending, Spending
@@ -51,12 +51,11 @@ ABSENT = {
         "process": "ours",
         "seen_at": "the process's, not the user's",
         "revision": "ours",
-        "order": "the request, while the run is on",
-        "attempts": "ours",
     },
     Spending: {"id": "ours", "scope": "as Thread's"},
     Budget: {"id": "ours"},
     RunSpending: dict.fromkeys(("run", "spent", "noted_at"), "in the spending, too"),
+    RunOrder: {"run": "ours", "content": "the request, while the run is on", "attempts": "ours"},
     ToolOutcome: {
         "id": "ours",
         "tool_call_id": "the message's, soon",
@@ -113,6 +112,7 @@ class Marked:
         self.make(Spending, user)
         self.make(RunSpending, user)
         self.make(Budget, user, group=None, period=lambda mark: mark[:8])
+        self.make(RunOrder, user, run=self.run)
         self.make(ToolOutcome, user, run=self.run)
         self.make(AuditRecord, user)
         self.make(ApiToken, user)

@@ -82,9 +82,9 @@ def test_a_statement_that_can_t_be_built_goes_django_s_way(monkeypatch, caplog, 
     for number in range(2):
         run = Run(thread_id=f"t{number}", run_id="r")
         statements.insert(run)
-        assert statements.update(Run, {"attempts": 7}, pk=run.pk) == 1
+        assert statements.update(Run, {"unpriced": 7}, pk=run.pk) == 1
         [row] = statements.select(Run, pk=run.pk)
-        assert row.attempts == 7
+        assert row.unpriced == 7
     told = [record.getMessage() for record in caplog.records if record.name == "agui.fast"]
     assert told
     assert len(told) == len(set(told))
@@ -97,6 +97,6 @@ def test_a_statement_that_can_t_be_built_goes_django_s_way(monkeypatch, caplog, 
 @pytest.mark.django_db(transaction=True)
 def test_a_wrong_value_is_no_change_of_the_library(caplog):
     with caplog.at_level(logging.INFO, "agui.fast"), pytest.raises(TypeError):
-        statements.update(Run, {"attempts": object()}, thread_id="t")
+        statements.update(Run, {"unpriced": object()}, thread_id="t")
     assert not caplog.records
     assert statements.update.__wrapped__  # type: ignore[attr-defined]

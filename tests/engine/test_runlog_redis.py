@@ -22,6 +22,7 @@ from redis.exceptions import RedisError
 from servers import wait_until
 
 from agui import conf
+from agui.contrib.durable.models import RunOrder
 from agui.contrib.redis import server as runlog_server
 from agui.contrib.redis.conf import RedisSettings
 from agui.contrib.redis.logs import RedisLogs
@@ -265,7 +266,7 @@ async def test_a_run_that_has_ended_is_not_active_though_its_worker_has_not_tidi
     await processes.here.mirror.push()
     # Between the end of the log and the end of the order, the worker may be busy with another run.
     settings.AGUI = {**settings.AGUI, "DURABLE": {"RUN_EXECUTOR": "dbos"}}
-    await Run.objects.aupdate(order={"path": "/agent/"})
+    await RunOrder.objects.acreate(run=await Run.objects.aget(), content={"path": "/agent/"})
     with processes.elsewhere() as there:
         run = await Run.objects.aget()
         assert not await there.is_active(run.scope, run.thread_id)

@@ -206,21 +206,12 @@ class Run(Owned):
     draft = models.JSONField(
         null=True, blank=True, help_text="What it has added so far, until that is stored."
     )
-    order = models.JSONField(
-        null=True, blank=True, help_text="What workers need to execute it, until it has ended."
-    )
-    attempts = models.PositiveSmallIntegerField(
-        default=0, help_text="How many workers have begun to execute it."
-    )
 
     class Meta:
         ordering = ["-started_at"]
         indexes = [
             models.Index(fields=["thread_id", "scope", "status"]),
             models.Index(fields=["started_at"]),
-            models.Index(
-                fields=["seen_at"], condition=models.Q(order__isnull=False), name="agui_run_ordered"
-            ),
         ]
         constraints = [
             models.UniqueConstraint(

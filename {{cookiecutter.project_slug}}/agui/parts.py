@@ -18,6 +18,7 @@ from django.apps import AppConfig, apps
 from agui.part_values import Addition, EndedRun, NamedFile, Outdated, PersonalData
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from django.utils.safestring import SafeString
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import ModelMessage
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from agui.actor import Actor
     from agui.conf_sections import Section
     from agui.deps import AgentDeps
-    from agui.models import AbstractConversation
+    from agui.models import AbstractConversation, Run
 
 
 class Part(AppConfig):
@@ -137,10 +138,14 @@ class Part(AppConfig):
         return False
 
     async def execute(self, log: Any, run_input: Any, turn: Any, path: str) -> None:
-        """Hand a run, whose turn is stored, to another process: `Run.order` keeps what it needs.
+        """Hand a run, whose turn is stored, to another process.
 
         `log` is the run's RunLog, `turn` a Turn (turns/turn.py), and `path` that of the endpoint.
         """
+        raise NotImplementedError
+
+    def ordered_runs(self) -> "QuerySet[Run]":
+        """Select the runs that were handed over and that this part still works on, or will."""
         raise NotImplementedError
 
     async def before_run(self, actor: "Actor") -> None:

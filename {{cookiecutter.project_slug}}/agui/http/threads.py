@@ -22,7 +22,7 @@ from agui.protocol.interrupts import frontend_calls, open_interrupts
 from agui.protocol.outbound import to_wire, wire_messages
 from agui.protocol.run_input import check_thread_id
 from agui.runs.live import live
-from agui.runs.recovery import is_on, recover
+from agui.runs.recovery import recover, still_on
 from agui.stores.annotations import annotation
 from agui.stores.base import ThreadStore, open_store
 
@@ -214,7 +214,7 @@ def open_threads(scope: str, thread_ids: list[str]) -> tuple[set[str], set[str]]
         scope=scope, thread_id=OuterRef("thread_id"), started_at__gt=OuterRef("started_at")
     )
     paused = runs.filter(~Exists(later), status=Run.Status.PAUSED)
-    running = {run.thread_id for run in active if is_on(run)}
+    running = {run.thread_id for run in still_on(active)}
     return running, set(paused.values_list("thread_id", flat=True))
 
 

@@ -28,7 +28,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from agui import clock
+from agui import clock, parts
 from agui.blocking.executor import run_in_thread
 from agui.blocking.workers import closing
 from agui.models import Run
@@ -61,12 +61,8 @@ SELECT objid::bigint FROM pg_locks
 WHERE locktype = 'advisory' AND classid = %s AND objsubid = 2 AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
-# This query is written out, because SQLite uses the partial indexes only if the values of their
-# conditions stand in the query.
-AT_WORK = """
-SELECT id, process, seen_at FROM agui_run WHERE status = 'running'
-UNION ALL SELECT id, process, seen_at FROM agui_run WHERE {order} IS NOT NULL
-"""
+# SQLite uses the partial index only if the value of its condition stands in the query.
+AT_WORK = "SELECT id, process, seen_at FROM agui_run WHERE status = 'running'"
 
 
 class Heartbeat(NamedTuple):
@@ -231,8 +227,11 @@ class Life:
             self._forget()
         self._checked_at = began
         held = self._hold(connection)
-        query = AT_WORK.format(order=connection.ops.quote_name("order"))
-        at_work = Run.objects.using(connection.alias).raw(query)
+        at_work = list(Run.objects.using(connection.alias).raw(AT_WORK))
+        executor = parts.executor()
+        if executor:
+            ordered = executor.ordered_runs().using(connection.alias)
+            at_work += ordered.only("process", "seen_at")
         heartbeats = [Heartbeat(run.pk, run.process, run.seen_at) for run in at_work]
         now = clock.monotonic()
         self._seen = {heartbeat: self._seen.get(heartbeat, now) for heartbeat in heartbeats}

@@ -1,11 +1,12 @@
 """Recover the runs of dead processes: their drafts go into their threads."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import cache
 
 from django.db import router, transaction
+from django.db.models import QuerySet
 from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import parts
@@ -26,10 +27,10 @@ logger = logging.getLogger("agui.runs")
 async def find_dead(keys: Collection[str]) -> dict[str, str]:
     """Find the runs among these that nobody works on, with their status; '' if a run has no row."""
     life.start()
-    rows: list[Run] = await in_database(list, Run.objects.filter(pk__in=keys).defer("draft"))
+    rows, on = await in_database(_read, Run.objects.filter(pk__in=keys).defer("draft"))
     dead = dict.fromkeys(keys, "")
     for run in rows:
-        if is_on(run):
+        if run in on:
             dead.pop(str(run.pk), None)
         else:
             dead[str(run.pk)] = run.status
@@ -43,12 +44,12 @@ async def sweep() -> None:
     if store.needs_request:
         return
     running = Run.objects.filter(status=Run.Status.RUNNING).defer("draft")
-    rows: list[Run] = await in_database(list, running)
+    rows, on = await in_database(_read, running)
     threads = set()
     for run in rows:
         # A run of this process may have ended while the database was away. Then it is silent.
         is_own = run.process == process_name() and not life.is_silent(run)
-        if not is_own and not is_on(run):
+        if not is_own and run not in on:
             threads.add((run.scope, run.thread_id))
     for scope, thread_id in threads:
         await recover(store(), scope, thread_id)
@@ -64,18 +65,16 @@ async def recover(store: ThreadStore, scope: str, thread_id: str) -> bool:
 
     Returns whether a living process still works on the thread.
     """
-    is_running = False
     running = Run.objects.filter(scope=scope, thread_id=thread_id, status=Run.Status.RUNNING)
-    rows: list[Run] = await in_database(list, running)
+    rows, on = await in_database(_read, running)
     for run in rows:
-        if is_on(run):
-            is_running = True
+        if run in on:
             life.start()
             if not live.logs.is_shared and run.process != process_name():
                 _warn_of(run.process)
         else:
             await recover_run(store, run)
-    return is_running
+    return bool(on)
 
 
 @cache
@@ -88,11 +87,24 @@ def _warn_of(process: str) -> None:
     )
 
 
-def is_on(run: Run) -> bool:
-    """Whether a process works on a run, or a worker will go on with it."""
-    if run.order and parts.executor():
-        return True
-    return run.status == Run.Status.RUNNING and is_alive(run)
+def _read(runs: QuerySet[Run]) -> tuple[list[Run], set[Run]]:
+    """Read runs, and those of them that are still on."""
+    rows = list(runs)
+    return rows, still_on(rows)
+
+
+def still_on(runs: Iterable[Run]) -> set[Run]:
+    """Select the runs on which a process works, or with which a worker will go on.
+
+    This asks the database.
+    """
+    on = {run for run in runs if run.status == Run.Status.RUNNING and is_alive(run)}
+    executor = parts.executor()
+    if executor:
+        rest = {run.pk: run for run in runs if run not in on}
+        ordered = executor.ordered_runs().filter(pk__in=rest)
+        on.update(rest[key] for key in ordered.values_list("pk", flat=True))
+    return on
 
 
 def is_alive(run: Run) -> bool:
@@ -131,7 +143,6 @@ def _end_dead(run: Run) -> None:
             status=Run.Status.INTERRUPTED,
             code="interrupted",
             draft=None,
-            order=None,
         )
         if not has_ended:
             return

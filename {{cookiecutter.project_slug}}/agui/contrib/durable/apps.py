@@ -11,7 +11,10 @@ from agui.lazy_import import LazyImport
 from agui.parts import Part
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from agui.contrib.durable import orders
+    from agui.models import Run
 else:
     # The library of this module is an extra.
     orders = LazyImport("agui.contrib.durable.orders")
@@ -33,6 +36,11 @@ class DurableConfig(Part):
 
     def executes_runs(self) -> bool:
         return conf.part(DurableSettings).is_on
+
+    def ordered_runs(self) -> "QuerySet[Run]":
+        from agui.models import Run
+
+        return Run.objects.filter(order__isnull=False)
 
     async def execute(self, log: Any, run_input: Any, turn: Any, path: str) -> None:
         await orders.place_order(log, run_input, turn, path)

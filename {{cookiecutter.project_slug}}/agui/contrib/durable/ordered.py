@@ -36,6 +36,8 @@ class Ordered:
 
     row: Run
     order: Order
+    attempts: int
+    """How many workers have begun to execute the run, this one included."""
     endpoint: Endpoint
     store: ThreadStore
     log: RunLog

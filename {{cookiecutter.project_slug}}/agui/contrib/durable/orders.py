@@ -17,6 +17,7 @@ from agui import parts
 from agui.actor import Actor
 from agui.blocking.executor import in_database
 from agui.contrib.durable.journal import Journal
+from agui.contrib.durable.models import RunOrder
 from agui.contrib.durable.ordered import ORDER, Order, Ordered
 from agui.contrib.durable.queue import enqueue
 from agui.contrib.durable.splice import join_to_log
@@ -53,15 +54,21 @@ async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: s
         answers=turn.answers,
         headers=headers,
     )
-    columns = {"order": codec.dump(ORDER, order), "process": "", "seen_at": Now()}
     # Without Redis, the worker that takes the run waits for it.
     with suppress(Unavailable):
         await live.logs.hand_over(log)
-    await in_database(lambda: Run.objects.filter(pk=log.key).update(**columns))
+    await in_database(_keep, log.key, codec.dump(ORDER, order))
     try:
         await enqueue(log.key)
     except Exception:
         logger.exception("Enqueueing run %s failed: a worker will find it in the database", log.key)
+
+
+def _keep(key: str, content: Any) -> None:
+    with transaction.atomic():
+        # The database may have done this although its answer was lost.
+        RunOrder.objects.update_or_create(run_id=key, defaults={"content": content})
+        Run.objects.filter(pk=key).update(process="", seen_at=Now())
 
 
 async def accept(key: str) -> Ordered | None:
@@ -69,21 +76,20 @@ async def accept(key: str) -> Ordered | None:
     row = await in_database(_claim, key)
     if row is None:
         return None
-    order = codec.load(ORDER, row.order)
+    order = codec.load(ORDER, row.order.content)
     view: Any = resolve(order.path).func
     store = store_class()().for_scope(row.scope)
     log = await _adopt(row, order.fingerprint)
-    run = Ordered(row, order, view.endpoint, store, log)
-    row.attempts += 1
-    await in_database(lambda: Run.objects.filter(pk=key).update(attempts=row.attempts))
-    return run
+    row.order.attempts += 1
+    await in_database(row.order.save)
+    return Ordered(row, order, row.order.attempts, view.endpoint, store, log)
 
 
-def _claim(key: str) -> Run | None:
+def _claim(key: str) -> Any:
     with transaction.atomic():
         # If this worker was slow, another one has the run by now.
         free = Run.objects.filter(pk=key, order__isnull=False, process="")
-        row = free.select_for_update().first()
+        row = free.select_related("order").select_for_update(of=("self",)).first()
         if row is not None:
             Run.objects.filter(pk=key).update(process=process_name(), seen_at=Now())
     return row

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from agui import clock, conf, parts
 from agui.blocking.executor import in_database, owner
 from agui.blocking.patience import Patience, patience
-from agui.contrib.durable.models import ToolOutcome
+from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.durable.orders import accept, activate
 from agui.contrib.durable.queue import (
     NAME,
@@ -107,7 +107,7 @@ async def _execute(key: str) -> None:
     owner.set(run.row.scope)
     active = None
     is_running = run.row.status == Run.Status.RUNNING
-    if is_running and run.row.attempts <= MAX_ATTEMPTS:
+    if is_running and run.attempts <= MAX_ATTEMPTS:
         active = await activate(run)
     if active:
         headers = run.order.headers
@@ -122,13 +122,13 @@ async def _execute(key: str) -> None:
 
 
 def _close(key: str) -> None:
-    if Run.objects.filter(pk=key, process=process_name()).update(order=None):
+    if RunOrder.objects.filter(run__pk=key, run__process=process_name()).delete()[0]:
         ToolOutcome.objects.filter(run__pk=key).delete()
 
 
 def requeue_lost_runs() -> None:
     """Put runs of dead workers into the queue again, and runs that never got there."""
-    ordered = Run.objects.filter(order__isnull=False).defer("order", "draft")
+    ordered = Run.objects.filter(order__isnull=False).defer("draft")
     waiting = states([str(run.pk) for run in ordered if not run.process])
     for run in ordered:
         key = str(run.pk)

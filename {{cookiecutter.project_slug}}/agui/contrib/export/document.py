@@ -47,7 +47,7 @@ CHUNK_CHARS = 64 * 1024
 HIDDEN_FIELDS: dict[type[Model], set[str]] = {
     Thread: {"id", "scope", "owner", "words", "revision", "deferred"},
     Message: {"thread", "words", "data"},
-    Run: {"scope", "owner", "process", "seen_at", "revision", "draft", "order", "attempts"},
+    Run: {"scope", "owner", "process", "seen_at", "revision", "draft"},
     AuditRecord: {"id", "user", "scope", "error"},
     ApiToken: {"id", "user", "digest"},
 }
