@@ -184,6 +184,17 @@ async def test_each_result_of_a_providers_own_tool_belongs_to_one_call(client, s
     assert [json.loads(result["content"])["output"] for result in results] == ["1", "2"]
 
 
+async def test_a_result_without_a_call_is_nowhere(client, stub, settings):
+    stub.replies = [Extra(OWN_CALLS["anthropic"][1:], "Tea."), Answer("Well.")]
+    serve(settings, [], model=model_of("anthropic", stub.url), capabilities=[WebSearch(local=False)])
+    events = await client.run("Hi")
+    check_stream(events, {"protocolVersion": "1.0"})
+    assert not [event for event in events if "toolCallId" in event]
+    assert [one["role"] for one in (await client.thread())["messages"]] == ["user", "assistant"]
+    await client.run("And now?")
+    check_history(stub.requests[-1].body)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 async def test_a_refusal_is_called_so_and_has_the_models_words(name, client, stub, settings):
     turn = await play(name, client, stub, settings)

@@ -106,12 +106,8 @@ class NativeCalls:
         self._by_id[piece.given_id].append(piece)
         self._by_name[piece.part.tool_name].append(piece)
 
-    def know(self, result: NativeToolReturnPart) -> bool:
-        """Whether the answer has a call with this id. That of a suspended answer is before it."""
-        return result.tool_call_id in self._by_id
-
     def take(self, result: NativeToolReturnPart) -> Piece | None:
-        """Find the call without a result that this one answers."""
+        """Find the call that has no result yet, and that this one answers."""
         for calls in (self._by_id[result.tool_call_id], self._by_name[result.tool_name]):
             while calls:
                 call = calls.popleft()

@@ -106,10 +106,19 @@ class Answer:
     @cached_property
     def _call_ids(self) -> set[str]:
         """The ids that calls have: a new one needs another id."""
+        return self._ids_before(is_suspended=False)
+
+    @cached_property
+    def _suspended_ids(self) -> set[str]:
+        """The ids of the calls in an answer that was suspended: this one goes on with them."""
+        return self._ids_before(is_suspended=True)
+
+    def _ids_before(self, *, is_suspended: bool) -> set[str]:
         ids: set[str] = set()
         for message in self._before:
-            # An answer that was suspended goes on with its own calls.
-            if isinstance(message, ModelResponse) and message.state != "suspended":
+            if not isinstance(message, ModelResponse):
+                continue
+            if (message.state == "suspended") is is_suspended:
                 ids.update(part.tool_call_id for part in message.parts if isinstance(part, CALLS))
         return ids
 
@@ -277,16 +286,18 @@ class Answer:
         return started
 
     def _open_native(self, source: int, part: Any) -> Events:
-        """Open a part that is no call of ours. A result has its call's id; no call has two."""
+        """Open a part that is no call of ours. Each result belongs to one call."""
         if isinstance(part, NativeToolCallPart):
             yield self._open_call(source, part)
             self._native_calls.add(self._pieces[-1])
-        elif isinstance(part, NativeToolReturnPart) and self._native_calls.know(part):
+            return
+        if isinstance(part, NativeToolReturnPart):
             call = self._native_calls.take(part)
             if call:
-                yield self._open(source, replace(part, tool_call_id=call.part.tool_call_id))
-        else:
-            yield self._open(source, part)
+                part = replace(part, tool_call_id=call.part.tool_call_id)
+            elif part.tool_call_id not in self._suspended_ids:
+                return  # Nobody has seen its call.
+        yield self._open(source, part)
 
     def _open(self, source: int, part: Any, text: str = "") -> PartStartEvent:
         piece = Piece(len(self._pieces), source, part, [text] if text else [])
