@@ -133,7 +133,7 @@ def test_a_run_survives_what_a_provider_sends(server: LiveProject, stub: Provide
     )
     @given(answers(api), st.none() | answers(api))
     def play_generated(first: Sent, second: Sent | None) -> None:
-        note(repr(b"".join(first.chunks)))
+        note(repr([b"".join(one.chunks) for one in (first, second) if one]))
         seen[play(server, stub, first, second)] += 1
 
     play_generated()

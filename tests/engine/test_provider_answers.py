@@ -15,6 +15,7 @@ from pydantic_ai.models import override_allow_model_requests
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
 from engine.conftest import Client
 from engine.provider_stub import Answer, Body, Extra, ProviderStub, calls_in, check_history
+from engine.provider_stub import messages as messages_of
 from engine.providers import APIS, model_of
 from engine.wire import check_stream
 
@@ -185,11 +186,13 @@ async def test_each_result_of_a_providers_own_tool_belongs_to_one_call(client, s
 
 
 async def test_a_result_without_a_call_is_nowhere(client, stub, settings):
-    stub.replies = [Extra(OWN_CALLS["anthropic"][1:], "Tea."), Answer("Well.")]
+    begun = list(messages_of(Extra(OWN_CALLS["anthropic"][1:], "Tea.")))[:-2]
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    stub.replies = [Body([*begun, f"event: error\ndata: {json.dumps(error)}\n\n"]), Answer("Well.")]
     serve(settings, [], model=model_of("anthropic", stub.url), capabilities=[WebSearch(local=False)])
     events = await client.run("Hi")
     check_stream(events, {"protocolVersion": "1.0"})
-    assert not [event for event in events if "toolCallId" in event]
+    assert events[-1]["code"] == "model_unavailable"
     assert [one["role"] for one in (await client.thread())["messages"]] == ["user", "assistant"]
     await client.run("And now?")
     check_history(stub.requests[-1].body)

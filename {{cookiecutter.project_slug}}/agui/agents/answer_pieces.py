@@ -1,10 +1,13 @@
 """The pieces of an answer that streams: what a run gets of the parts that pydantic-ai keeps."""
 
 from collections import defaultdict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
     NativeToolCallPart,
     NativeToolReturnPart,
     PartStartEvent,
@@ -98,7 +101,8 @@ class NativeCalls:
     Two may have one id, and pydantic-ai gives a result without an id that of the last call.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, before: Sequence[ModelMessage]) -> None:
+        self._before = before
         self._by_id: defaultdict[str, deque[Piece]] = defaultdict(deque)
         self._by_name: defaultdict[str, deque[Piece]] = defaultdict(deque)
 
@@ -106,9 +110,17 @@ class NativeCalls:
         self._by_id[piece.given_id].append(piece)
         self._by_name[piece.part.tool_name].append(piece)
 
-    def take(self, result: NativeToolReturnPart) -> Piece | None:
-        """Find the call that has no result yet, and that this one answers."""
-        for calls in (self._by_id[result.tool_call_id], self._by_name[result.tool_name]):
+    def result(self, part: NativeToolReturnPart) -> NativeToolReturnPart | None:
+        """Give a result the id of its call; None if nobody has seen the call."""
+        call = self._call_of(part)
+        if call:
+            return replace(part, tool_call_id=call.part.tool_call_id)
+        if part.tool_call_id in call_ids(self._before, is_suspended=True):
+            return part
+        return None
+
+    def _call_of(self, part: NativeToolReturnPart) -> Piece | None:
+        for calls in (self._by_id[part.tool_call_id], self._by_name[part.tool_name]):
             while calls:
                 call = calls.popleft()
                 if not call.is_answered:
@@ -138,3 +150,14 @@ class Text:
 
 def is_between_tags(part: Any) -> bool:
     return isinstance(part, ThinkingPart) and part.id == BETWEEN_TAGS
+
+
+def call_ids(messages: Sequence[ModelMessage], *, is_suspended: bool) -> set[str]:
+    """Collect the ids of the calls in answers that were suspended and go on, or in all others."""
+    ids: set[str] = set()
+    for message in messages:
+        if not isinstance(message, ModelResponse):
+            continue
+        if (message.state == "suspended") is is_suspended:
+            ids.update(part.tool_call_id for part in message.parts if isinstance(part, CALLS))
+    return ids

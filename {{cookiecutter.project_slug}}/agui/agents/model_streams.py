@@ -20,7 +20,6 @@ from pydantic_ai import __version__ as VERSION
 from pydantic_ai.messages import (
     FilePart,
     ModelMessage,
-    ModelResponse,
     ModelResponseStreamEvent,
     NativeToolCallPart,
     NativeToolReturnPart,
@@ -35,7 +34,15 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, StreamedResponse
 
-from agui.agents.answer_pieces import CALLS, NO_SOURCE, NativeCalls, Piece, Text, is_between_tags
+from agui.agents.answer_pieces import (
+    CALLS,
+    NO_SOURCE,
+    NativeCalls,
+    Piece,
+    Text,
+    call_ids,
+    is_between_tags,
+)
 from agui.agents.model_failures import failures_of
 from agui.agents.thinking_tags import TaggedText
 
@@ -101,26 +108,12 @@ class Answer:
         """White space that is sent only if text follows."""
         self._reserved: set[int] = set()
         """The sources of native calls and results that have a place before they begin."""
-        self._native_calls = NativeCalls()
+        self._native_calls = NativeCalls(before)
 
     @cached_property
     def _call_ids(self) -> set[str]:
         """The ids that calls have: a new one needs another id."""
-        return self._ids_before(is_suspended=False)
-
-    @cached_property
-    def _suspended_ids(self) -> set[str]:
-        """The ids of the calls in an answer that was suspended: this one goes on with them."""
-        return self._ids_before(is_suspended=True)
-
-    def _ids_before(self, *, is_suspended: bool) -> set[str]:
-        ids: set[str] = set()
-        for message in self._before:
-            if not isinstance(message, ModelResponse):
-                continue
-            if (message.state == "suspended") is is_suspended:
-                ids.update(part.tool_call_id for part in message.parts if isinstance(part, CALLS))
-        return ids
+        return call_ids(self._before, is_suspended=False)
 
     def parts(self) -> list[Any]:
         """Return the parts of the answer so far, each at the index that its events have."""
@@ -286,18 +279,15 @@ class Answer:
         return started
 
     def _open_native(self, source: int, part: Any) -> Events:
-        """Open a part that is no call of ours. Each result belongs to one call."""
+        """Open a part that is no call of ours."""
         if isinstance(part, NativeToolCallPart):
             yield self._open_call(source, part)
             self._native_calls.add(self._pieces[-1])
             return
         if isinstance(part, NativeToolReturnPart):
-            call = self._native_calls.take(part)
-            if call:
-                part = replace(part, tool_call_id=call.part.tool_call_id)
-            elif part.tool_call_id not in self._suspended_ids:
-                return  # Nobody has seen its call.
-        yield self._open(source, part)
+            part = self._native_calls.result(part)
+        if part:
+            yield self._open(source, part)
 
     def _open(self, source: int, part: Any, text: str = "") -> PartStartEvent:
         piece = Piece(len(self._pieces), source, part, [text] if text else [])
