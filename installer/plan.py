@@ -74,14 +74,14 @@ def plan_requirements(
         changes.notes.append(PIP_COMPILE.format(path=place.path))
     wheel = project.code / source.wheel()[0] if form == "package" else None
     changes.write(place.path, requirement_files.add(place.path, original, lines, wheel))
-    for_uv = package_folders.for_uv(place.path, original, wheel) if wheel else None
-    if for_uv:
-        other, text = for_uv
-        if other.is_relative_to(project.root):
-            changes.write(other, text)
-        else:
-            folder = os.path.relpath(wheel.parent, other.parent)
-            changes.notes.append(f'Write find-links = ["{folder}"] for uv in {other}.')
+    other = package_folders.other_uv_file(place.path, original) if wheel else None
+    if wheel is None or other is None:
+        return
+    if other.is_relative_to(project.root):
+        changes.write(other, package_folders.add_for_uv(other, wheel))
+    else:
+        folder = os.path.relpath(wheel.parent, other.parent)
+        changes.notes.append(f'Write find-links = ["{folder}"] for uv in {other}.')
 
 
 def plan_newer_package(changes: Changes, project: Project, line: str) -> None:

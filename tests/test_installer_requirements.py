@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -263,6 +264,12 @@ WORKSPACE = '[tool.uv.workspace]\nmembers = ["apps/*"]\nexclude = ["apps/other"]
             "uv.toml",
             ["apps/shop/vendor"],
         ),
+        (
+            {"pyproject.toml": '[tool.uv.workspace]\nmembers = ["**/sh[aeiou]p"]\n'},
+            "apps/shop/pyproject.toml",
+            "pyproject.toml",
+            ["apps/shop/vendor"],
+        ),
         # These are no members.
         ({"pyproject.toml": WORKSPACE}, "apps/other/pyproject.toml", None, None),
         ({"pyproject.toml": WORKSPACE}, "shop/pyproject.toml", None, None),
@@ -273,15 +280,44 @@ def test_uv_is_told_where_it_looks(tmp_path, files, name, there, links):
     write(tmp_path, files | {name: EDITED["pyproject.toml"]})
     path, wheel = tmp_path / name, tmp_path / name / "../vendor/engine.whl"
     after = requirement_files.add(path, path.read_text(), ENGINE, wheel)
-    told = package_folders.for_uv(path, path.read_text(), wheel.resolve())
+    other = package_folders.other_uv_file(path, path.read_text())
     assert ("find-links" in after) == (there is None)
-    if there is None:
-        assert told is None
+    assert other == (there and tmp_path / there)
+    if other is None:
         return
-    other, text = told
-    assert other == tmp_path / there
-    settings = tomllib.loads(text)
+    settings = tomllib.loads(package_folders.add_for_uv(other, wheel.resolve()))
     assert (settings["tool"]["uv"] if there == "pyproject.toml" else settings)["find-links"] == links
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "no TOML",
+        'tool = "uv"\n',
+        "a = " + "[" * 5000,
+        "[tool.uv]\nworkspace = []\n",
+        "[tool.uv.workspace]\n",
+        "[tool.uv.workspace]\nmembers = 1\nexclude = 1\n",
+        '[tool.uv.workspace]\nmembers = [1, "", "/", "../*", "[", "**/x"]\n',
+        '[tool.uv.workspace]\nmembers = ["*"]\n\xff',
+    ],
+)
+def test_a_file_above_the_project_stops_nothing(tmp_path, above):
+    """It may be anybody's, such as that of a folder with all projects."""
+    write(tmp_path, {"shop/pyproject.toml": EDITED["pyproject.toml"]})
+    (tmp_path / "pyproject.toml").write_bytes(above.encode("latin-1"))
+    assert package_folders.uv_file(tmp_path / "shop/pyproject.toml") == tmp_path / "shop/pyproject.toml"
+
+
+def test_patterns_of_a_workspace_search_no_folders(tmp_path, monkeypatch):
+    """Nor do many stars take longer than few."""
+    pattern = "/".join(["**", "*a*" * 20] * 500)
+    write(tmp_path, {"a/a/a/pyproject.toml": EDITED["pyproject.toml"]})
+    write(tmp_path, {"pyproject.toml": f'[tool.uv.workspace]\nmembers = ["{pattern}", "/**", "a/**"]\n'})
+    for name in ("glob", "rglob", "iterdir"):
+        monkeypatch.setattr(Path, name, None)
+    monkeypatch.setattr(os, "scandir", None)
+    assert package_folders.uv_file(tmp_path / "a/a/a/pyproject.toml") == tmp_path / "pyproject.toml"
 
 
 def test_the_command_names_the_folder_where_no_file_does(tmp_path):
