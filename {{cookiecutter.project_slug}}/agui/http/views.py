@@ -70,6 +70,8 @@ class AgentView:
         self.get_user = get_user
         self.require_authenticated = require_authenticated
         self.namespace = namespace
+        # Middleware of other projects reads the name that each function has.
+        self.__name__ = self.__qualname__ = type(self).__name__
         markcoroutinefunction(self)
         for database in connections:
             # Django refuses asynchronous views with ATOMIC_REQUESTS, unless they are exempt.
