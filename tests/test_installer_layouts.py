@@ -120,6 +120,18 @@ def test_routes_that_come_from_elsewhere_get_one_more(tmp_path, text):
     assert names["urlpatterns"][0] == ("assistant/", "assistant.urls")
 
 
+def test_the_route_is_outside_of_a_namespace_for_all_routes(tmp_path):
+    """As linkding has one: `agui:run` would be `shop:agui:run`."""
+    made = project(tmp_path, "shop.settings", "shop.urls", tmp_path, is_package=True)
+    urls = Path(made.facts["urlconf_file"])
+    text = 'urlpatterns = [\n    ours,\n]\n\nurlpatterns = [path("", include((urlpatterns, "shop")))]\nurlpatterns += [x]\n'
+    urls.write_text(f"from django.urls import include, path\n\n{text}")
+    changes = Changes(tmp_path)
+    _plan_urls(made, changes)
+    [(before, after)] = changes.edits.values()
+    assert after == before.replace('[path("", ', f'[{ROUTE}, path("", ')
+
+
 def test_a_module_without_routes_is_refused(tmp_path):
     made = project(tmp_path, "shop.settings", "shop.urls", tmp_path, has_urlpatterns=False)
     with pytest.raises(Exception, match="has no urlpatterns"):
