@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 sys.path.append(str(ROOT))
-from installer import changes, installation, package_folders, requirement_files, requirement_places, source
+from installer import changes, dockerfiles, installation, package_folders, requirement_files, requirement_places, source
 from installer.project import Project
 
 PACKAGES = ["jsonschema>=4.23,<5", "pydantic-ai-slim[ag-ui]>=2.68,<3"]
@@ -370,6 +370,24 @@ def test_poetrys_versions_are_understood(tmp_path, version, is_enough):
     assert (told == []) == is_enough
 
 
+def test_what_the_package_brings_is_told_only_if_no_version_is_right(tmp_path):
+    """djangopackages has `markdown-it-py[linkify]`, and uv finds the version that both allow."""
+    path = tmp_path / "requirements.txt"
+    for kept in ("jsonschema", "jsonschema[format]>=3", "jsonschema<4.24", "jsonschema==4.*", "pydantic-ai-slim"):
+        assert requirement_files.excluded(path, f"{kept}\n", PACKAGES) == []
+    for kept in ("jsonschema==3.2", "jsonschema<4.23", "jsonschema>=5", "jsonschema==4.22.*", "pydantic-ai-slim>3"):
+        [told] = requirement_files.excluded(path, f"{kept}\n", PACKAGES)
+        assert "change it" in told
+
+
+def test_a_file_with_all_versions_is_known(tmp_path):
+    """djangox pins idna, and pip said of it only that the resolution is too deep."""
+    path = tmp_path / "requirements.txt"
+    assert requirement_files.pins_all(path, "# frozen\ndjango==5.2.19\nidna==3.4\n")
+    for text in ("", "django==5.2.19\nidna\n", "django~=5.2\n", "-r base.txt\n"):
+        assert not requirement_files.pins_all(path, text)
+
+
 def test_extras_that_are_missing_are_told(tmp_path):
     path = tmp_path / "requirements.txt"
     [told] = requirement_files.too_old(path, "pydantic-ai-slim>=2.70\n", PACKAGES)
@@ -452,6 +470,94 @@ def test_the_projects_own_tool_installs(tmp_path, lock, command):
     (tmp_path / "pyproject.toml").unlink()
     write(tmp_path, {"Pipfile": EDITED["Pipfile"]})
     assert commands(tmp_path) == ["pipenv install"]
+
+
+# --- The same version with other contents, and the removal
+
+WHEEL = Path("/shop/vendor/agui_django-0.1.0-py3-none-any.whl")
+FORCED = f"/python -m pip install --force-reinstall --no-deps {WHEEL}"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"requirements.txt": "django\n"}, [FORCED, "/python -m pip install -r {root}/requirements.txt"]),
+        ({"pyproject.toml": PDM, "uv.lock": ""}, ["uv sync --reinstall-package agui-django"]),
+        ({"pyproject.toml": PDM, "pdm.lock": ""}, [FORCED, "pdm update agui-django"]),
+        ({"pyproject.toml": POETRY_1, "poetry.lock": ""}, [FORCED, "poetry update agui-django"]),
+        ({"Pipfile": EDITED["Pipfile"]}, [FORCED, "pipenv install"]),
+        (
+            {"setup.py": SETUP},
+            [FORCED, "/python -m pip install --find-links {root}/vendor 'agui-django[admin,redis]==0.1.0'"],
+        ),
+    ],
+)
+def test_a_package_of_the_same_version_is_installed_again(tmp_path, files, expected):
+    """Each of these commands was seen to install the new contents, and to renew the lock."""
+    write(tmp_path, files)
+    place = requirement_places.find([tmp_path])
+    told = installation.commands(project(tmp_path), place, ENGINE, tmp_path / "vendor", WHEEL)
+    assert told == [line.format(root=tmp_path) for line in expected]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"requirements.txt": "django\n"}, ["/python -m pip uninstall agui-django"]),
+        ({}, ["/python -m pip uninstall agui-django"]),
+        ({"pyproject.toml": PDM, "uv.lock": ""}, ["uv sync"]),
+        ({"pyproject.toml": POETRY_1, "poetry.lock": ""}, ["poetry lock && poetry install"]),
+        (
+            {
+                "requirements.in": "django\n",
+                "requirements.txt": PIP_COMPILE.format(command="pip-compile requirements.in"),
+            },
+            ["pip-compile requirements.in", "/python -m pip uninstall agui-django"],
+        ),
+    ],
+)
+def test_the_command_that_follows_a_removal_is_told(tmp_path, files, expected):
+    write(tmp_path, files)
+    place = requirement_places.find([tmp_path])
+    assert installation.commands_after_removal(project(tmp_path), place, has_package=True) == expected
+    of_source = installation.commands_after_removal(project(tmp_path), place, has_package=False)
+    assert of_source == [line for line in expected if "uninstall" not in line]
+
+
+def test_pip_compile_is_told_the_folder_that_pyproject_toml_tells_only_uv(tmp_path):
+    command = "pip-compile --output-file=requirements.txt pyproject.toml"
+    text = PIP_COMPILE.format(command=command)
+    write(tmp_path, {"pyproject.toml": EDITED["pyproject.toml"], "requirements.txt": text})
+    place = requirement_places.find([tmp_path])
+    [compiling, _] = installation.commands(project(tmp_path), place, ENGINE, tmp_path / "vendor")
+    assert compiling == command.replace("pip-compile", "pip-compile --find-links=vendor")
+    write(tmp_path, {"requirements.txt": text.replace(command, compiling)})
+    assert installation.commands(project(tmp_path), place, ENGINE, tmp_path / "vendor")[0] == compiling
+
+
+# --- Dockerfiles
+
+INSTALLS = "COPY requirements.txt .\nRUN pip install -r requirements.txt\nCOPY . .\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_told"),
+    [
+        ("Dockerfile", INSTALLS, True),
+        ("docker/alpine.Dockerfile", INSTALLS, True),
+        ("compose/production/django/Dockerfile", "RUN pip wheel --wheel-dir /w -r production.txt\n", True),
+        (".devcontainer/Dockerfile.dev", "RUN \\\n  --mount=type=cache,target=/c \\\n  uv sync --frozen\n", True),
+        ("Containerfile", "RUN poetry config x y && poetry install --only main\n", True),
+        ("Dockerfile", "COPY . .\nRUN pip install -r requirements.txt\n", False),
+        ("Dockerfile", "ADD --chown=app ./ /app/\nRUN pip install -r requirements.txt\n", False),
+        ("compose/nginx/Dockerfile", "FROM nginx\nCOPY nginx.conf /etc/nginx/\nRUN apt-get install curl\n", False),
+        ("node_modules/x/Dockerfile", INSTALLS, False),
+        ("docs/dockerfile.md", INSTALLS, False),
+    ],
+)
+def test_dockerfiles_that_install_before_they_copy_the_code_are_found(tmp_path, name, text, is_told):
+    write(tmp_path, {name: text})
+    assert dockerfiles.installing(tmp_path) == [tmp_path / name] * is_told
 
 
 # --- The packages
