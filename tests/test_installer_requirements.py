@@ -550,6 +550,10 @@ INSTALLS = "COPY requirements.txt .\nRUN pip install -r requirements.txt\nCOPY .
         ("Containerfile", "RUN poetry config x y && poetry install --only main\n", True),
         ("Dockerfile", "COPY . .\nRUN pip install -r requirements.txt\n", False),
         ("Dockerfile", "ADD --chown=app ./ /app/\nRUN pip install -r requirements.txt\n", False),
+        # Each stage begins with nothing, and a comment installs nothing.
+        ("Dockerfile", f"FROM node\nCOPY . .\nRUN npm ci\nFROM python\n{INSTALLS}", True),
+        ("Dockerfile", "COPY --from=node . .\nRUN uv sync\n", True),
+        ("Dockerfile", "# RUN pip install x\nCOPY . .\nRUN apt-get update \\\n  # and\n  && pip install .\n", False),
         ("compose/nginx/Dockerfile", "FROM nginx\nCOPY nginx.conf /etc/nginx/\nRUN apt-get install curl\n", False),
         ("node_modules/x/Dockerfile", INSTALLS, False),
         ("docs/dockerfile.md", INSTALLS, False),
