@@ -34,9 +34,9 @@ REMOVED = """
 The agent is removed from the project. What comes next, in {code}:
 
 {install}
-Drop its tables from the project's other databases, such as
-that of production, before this change arrives there: run `manage.py migrate assistant zero` in the
-present code. As long as a table is there without the code, no user with a row in it can be deleted.
+Drop its tables from the project's other databases, such as that of production, before this change
+arrives there: run `manage.py migrate assistant zero` in the code with the agent. As long as a table
+is there without the code, no user with a row in it can be deleted.
 """
 
 IGNORED = """

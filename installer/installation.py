@@ -54,10 +54,10 @@ def commands(
 def commands_after_removal(project: Project, place: Place, has_package: bool) -> list[str]:
     """What takes the packages out of the locks, and the engine's out of the environment."""
     tool = _tool(project, place)
-    if tool is not None:
-        return [tool]
-    uninstall = [f"{_pip(project, 'uninstall')} agui-django"] if has_package else []
-    return [*_compiling(project, place), *uninstall]
+    lines = _compiling(project, place) if tool is None else [tool]
+    if has_package and not (tool and "uv sync" in tool):
+        lines.append(f"{_pip(project, 'uninstall')} agui-django")
+    return lines
 
 
 def _pip(project: Project, command: str) -> str:

@@ -506,7 +506,10 @@ def test_a_package_of_the_same_version_is_installed_again(tmp_path, files, expec
         ({"requirements.txt": "django\n"}, ["/python -m pip uninstall agui-django"]),
         ({}, ["/python -m pip uninstall agui-django"]),
         ({"pyproject.toml": PDM, "uv.lock": ""}, ["uv sync"]),
-        ({"pyproject.toml": POETRY_1, "poetry.lock": ""}, ["poetry lock && poetry install"]),
+        (
+            {"pyproject.toml": POETRY_1, "poetry.lock": ""},
+            ["poetry lock && poetry install", "/python -m pip uninstall agui-django"],
+        ),
         (
             {
                 "requirements.in": "django\n",
