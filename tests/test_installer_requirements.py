@@ -53,6 +53,7 @@ BESIDE = {
     "setup.py": "from setuptools import setup\n\nsetup(classifiers=['Framework :: Django'])\n",
     "tools/pyproject.toml": '[project]\ndependencies = ["django"]\n',
     ".tox/requirements.txt": "django\n",
+    "shop.egg-info/requires.txt": "django\n",
 }
 
 
@@ -104,6 +105,8 @@ def test_of_two_files_the_one_that_pip_reads_first_is_edited_or_none(tmp_path, f
     ("files", "named"),
     [
         ({"setup.py": SETUP}, "setup.py"),
+        # setuptools writes this beside a project that is installed as editable.
+        ({"setup.py": SETUP, "shop.egg-info/requires.txt": "Django>=5.2\n"}, "setup.py"),
         ({"setup.cfg": "[options]\ninstall_requires =\n    django>=5.2\n"}, "setup.cfg"),
         ({"setup.py": "from setuptools import setup\n\nsetup(install_requires=read())\n"}, "setup.py"),
         ({"pyproject.toml": '[project]\nname = "shop"\ndynamic = ["dependencies"]\n'}, "pyproject.toml"),
