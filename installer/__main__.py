@@ -31,9 +31,12 @@ The agent is of version {version} now. What comes next, in {code}:
 """
 
 REMOVED = """
-The agent is removed from the project. Drop its tables from the project's other databases, such as
-that of production, before this change arrives there: run `manage.py migrate assistant zero` in the
-present code. As long as a table is there without the code, no user with a row in it can be deleted.
+The agent is removed from the project. What comes next, in {code}:
+
+{install}
+Drop its tables from the project's other databases, such as that of production, before this change
+arrives there: run `manage.py migrate assistant zero` in the code with the agent. As long as a table
+is there without the code, no user with a row in it can be deleted.
 """
 
 IGNORED = """
@@ -122,7 +125,7 @@ def renew(root: Path, options: argparse.Namespace, manifest: dict[str, Any]) -> 
     except BaseException:
         change.restore()
         raise
-    install = install_lines(found, change.parts, change.form)
+    install = install_lines(found, change.parts, change.form, change.same_version)
     done = CHANGED.format(
         version=source.version(), code=found.code, python=found.python, install=install
     )
@@ -154,11 +157,17 @@ def verify(found: project.Project, parts: list[str], removed: Sequence[str] = ()
         raise Refusal("The settings take ASGI_APPLICATION away again.")
 
 
-def install_lines(found: project.Project, parts: list[str], form: str) -> str:
+def install_lines(
+    found: project.Project, parts: list[str], form: str, replaced: Path | None = None
+) -> str:
     """How the project installs what was added."""
     place = requirement_places.find(found.directories)
     wheels = found.code / source.WHEELS if form == "package" else None
-    lines = installation.commands(found, place, source.requirements(parts, form), wheels)
+    needed = source.requirements(parts, form)
+    return indented(installation.commands(found, place, needed, wheels, replaced))
+
+
+def indented(lines: list[str]) -> str:
     return "".join(f"    {line}\n" for line in lines)
 
 
@@ -168,7 +177,10 @@ def take_back(root: Path, options: argparse.Namespace, manifest: dict[str, Any])
     if options.dry_run:
         return removal.describe()
     removal.apply()
-    return REMOVED
+    place = requirement_places.find(found.directories)
+    has_package = manifest["engine"] == "package"
+    lines = installation.commands_after_removal(found, place, has_package)
+    return REMOVED.format(code=found.code, install=indented(lines))
 
 
 if __name__ == "__main__":

@@ -54,7 +54,10 @@ def _with_elements(literal: Literal, kept: list[cst.BaseElement]) -> Literal:
 def _literals(module: cst.Module, name: str) -> list[Literal]:
     """The lists and tuples whose sum is a module's variable; [] if it isn't such a sum."""
     values = python_files.values(module, name)
-    if len(values) > 1:
+    wrapping = [value for value in values if _wraps(value, name)]
+    if wrapping:
+        values = wrapping[-1:]
+    elif len(values) > 1:
         values = [value for value in values if not python_files.reads(value, name)]
     if len(values) != 1:
         return []
@@ -67,6 +70,14 @@ def _literals(module: cst.Module, name: str) -> list[Literal]:
             return []
         literals.append(part)
     return literals
+
+
+def _wraps(value: cst.BaseExpression, name: str) -> bool:
+    """Whether a list has the former list within an item: `[path("", include(urlpatterns))]`."""
+    return isinstance(value, Literal) and any(
+        isinstance(element, cst.Element) and python_files.reads(element.value, name)
+        for element in value.elements
+    )
 
 
 def _summands(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import libcst as cst
 
 from installer import (
+    dockerfiles,
     name_lists,
     package_folders,
     python_files,
@@ -22,6 +23,10 @@ DAPHNE = "agui.server.daphne_app.DaphneConfig"
 PIP_COMPILE = (
     "If pip-compile makes another file of {path}, call it with --no-emit-find-links, and pip with "
     "--find-links and the folder vendor/: else that file names a path of this machine."
+)
+PINNED = (
+    "{path} pins all its packages. If pip can't resolve them, `uv pip install --dry-run --python "
+    "{python} -r {path}` names the pin that is too old."
 )
 ROUTE = 'path("assistant/", include("assistant.urls"))'
 NEW_ASGI = '''"""The application that an ASGI server runs: `daphne {module}:application`."""
@@ -51,10 +56,18 @@ def plan(project: Project, parts: list[str], form: str) -> Changes:
     _plan_urls(project, changes)
     plan_requirements(changes, project, parts, form)
     if form == "package":
-        files = [*project.root.glob("Dockerfile*"), *project.root.glob("*/Dockerfile*")]
-        for path in sorted(files):
-            changes.notes.append(f"Let {path} copy vendor/ before it installs the requirements.")
+        _plan_dockerfiles(project, changes)
     return changes
+
+
+def _plan_dockerfiles(project: Project, changes: Changes) -> None:
+    requirements = requirement_places.find(project.directories).path
+    end = ""
+    if requirements is not None:
+        folder = os.path.relpath(project.code / source.WHEELS, requirements.parent)
+        end = f", to {folder} as seen from {requirements.name}"
+    for path in dockerfiles.installing(project.root):
+        changes.notes.append(f"Let {path} copy vendor/ before it installs the requirements{end}.")
 
 
 def plan_requirements(
@@ -68,20 +81,24 @@ def plan_requirements(
     if original is None:
         original = requirement_files.read(place.path) if place.path.exists() else ""
     lines = source.requirements(parts, form)
-    needed = dict.fromkeys([*lines, *source.requirements(parts, "source")])
-    changes.notes += requirement_files.too_old(place.path, original, list(needed))
-    if form == "package" and place.path.suffix == ".in":
-        changes.notes.append(PIP_COMPILE.format(path=place.path))
+    changes.notes += requirement_files.too_old(place.path, original, lines)
+    if form == "package":
+        brought = source.requirements(parts, "source")
+        changes.notes += requirement_files.excluded(place.path, original, brought)
+        if place.path.suffix == ".in":
+            changes.notes.append(PIP_COMPILE.format(path=place.path))
+        elif requirement_files.pins_all(place.path, original):
+            changes.notes.append(PINNED.format(path=place.path, python=project.python))
     wheel = project.code / source.wheel()[0] if form == "package" else None
     changes.write(place.path, requirement_files.add(place.path, original, lines, wheel))
-    for_uv = package_folders.for_uv(place.path, original, wheel) if wheel else None
-    if for_uv:
-        other, text = for_uv
-        if other.is_relative_to(project.root):
-            changes.write(other, text)
-        else:
-            folder = os.path.relpath(wheel.parent, other.parent)
-            changes.notes.append(f'Write find-links = ["{folder}"] for uv in {other}.')
+    other = package_folders.other_uv_file(place.path, original) if wheel else None
+    if wheel is None or other is None:
+        return
+    if other.is_relative_to(project.root):
+        changes.write(other, package_folders.add_for_uv(other, wheel))
+    else:
+        folder = os.path.relpath(wheel.parent, other.parent)
+        changes.notes.append(f'Write find-links = ["{folder}"] for uv in {other}.')
 
 
 def plan_newer_package(changes: Changes, project: Project, line: str) -> None:
@@ -168,13 +185,19 @@ def _plan_urls(project: Project, changes: Changes) -> None:
     module = parse(path, text)
     if not project.facts["has_urlpatterns"]:
         raise Refusal(f"{path} has no urlpatterns.")
-    for name in ("include", "path"):
-        for package in python_files.sources(module, name):
-            if not package.startswith("django."):
-                raise Refusal(f"In {path} the name {name!r} is not Django's function.")
-        if not python_files.sources(module, name):
-            module = python_files.add_import(module, "django.urls", name)
-    changes.write(path, name_lists.extend(module, "urlpatterns", [ROUTE], []).code)
+    route = ROUTE
+    taken = [*python_files.sources(module, "include"), *python_files.sources(module, "path")]
+    if any(not package.startswith("django.") for package in taken):
+        # Others have a `path` of their own.
+        route = ROUTE.replace("path(", "django.urls.path(").replace(
+            "include(", "django.urls.include("
+        )
+        module = python_files.add_import(module, "django.urls")
+    else:
+        for name in ("include", "path"):
+            if not python_files.sources(module, name):
+                module = python_files.add_import(module, "django.urls", name)
+    changes.write(path, name_lists.extend(module, "urlpatterns", [route], []).code)
 
 
 def _plan_asgi(project: Project, changes: Changes) -> str:

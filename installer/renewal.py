@@ -48,6 +48,14 @@ class Renewal:
     def is_needed(self) -> bool:
         return self.present != self.newer or bool(self.edits.edits or self.edits.new)
 
+    @property
+    def same_version(self) -> Path | None:
+        """The engine's package if it only has other contents than the one of this version."""
+        if self.form == "source" or self.present.keys() != self.newer.keys():
+            return None
+        [name] = self.newer
+        return None if self.present == self.newer else self.project.code / name
+
     def describe(self) -> str:
         """The plan for people."""
         lines = [f"add part    {part}: {source.summary(part)}" for part in self.added]

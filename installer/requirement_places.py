@@ -23,8 +23,8 @@ TEXTS = ["*.in", "*.txt", "*/*.in", "*/*.txt", "requirements/*/*.in", "requireme
 OTHER_FILES = ["pyproject.toml", "setup.py", "setup.cfg", "environment.yml", "environment.yaml"]
 # A pyproject.toml that has none of these is for tools only.
 OF_A_PACKAGE = re.compile(r"(?m)^\[(?:project|tool\.(?:poetry|hatch|pdm|pixi|setuptools|uv))\b")
-# What the name of such a file has, or that of its folder.
-LISTS_PACKAGES = re.compile(r"(?i)^(?!\.).*(?:req|dep|pip)")
+# What the name of such a file has, or that of its folder. setuptools makes those in NAME.egg-info.
+LISTS_PACKAGES = re.compile(r"(?i)^(?!\.|[^/]*\.egg-info/).*(?:req|dep|pip)")
 # A trove classifier, "Framework :: Django", is no requirement.
 NAMES_DJANGO = re.compile(r"""(?i)(?<!:: )(?<![\w.-])django(?:\[[^]]*\])?\s*[~=<>!@;'"\n]""")
 FOR_DEVELOPERS = re.compile(

@@ -302,7 +302,10 @@ def test_what_a_person_has_to_do_is_noted(shop):
     (shop / "requirements.in").write_text("django\n")
     notes = re.findall(r"(?m)^note +(.*)$", installed(shop, "--dry-run"))
     assert notes[0].startswith(f"If pip-compile makes another file of {shop}/requirements.in, ")
-    assert notes[1] == f"Let {shop}/Dockerfile copy vendor/ before it installs the requirements."
+    assert notes[1] == (
+        f"Let {shop}/Dockerfile copy vendor/ before it installs the requirements, to vendor as seen from "
+        "requirements.in."
+    )
 
 
 @pytest.mark.nightly
@@ -495,6 +498,18 @@ def test_an_older_package_is_replaced_and_the_assistant_is_not(shop):
     assert f"The agent is of version {version}" in told
     assert git(shop, "status", "--short") == " M assistant/tools.py\n"
     assert "nothing to change" in installed(shop)
+
+
+def test_a_package_of_the_same_version_is_installed_by_force(shop):
+    """pip takes it for installed, whatever its bytes are."""
+    assert "--force-reinstall" not in installed(shop)
+    commit(shop)
+    wheel = shop / source.wheel()[0]
+    wheel.write_bytes(wheel.read_bytes() + b"\0")
+    assert f" --force-reinstall --no-deps {wheel}\n" in installed(shop)
+    assert git(shop, "status", "--short") == ""
+    assert "nothing to change" in installed(shop)
+    assert re.search(r"pip uninstall (.* )?agui-django\n", installed(shop, "--remove"))
 
 
 IN_SOURCE = pytest.mark.parametrize("form", ["source"], indirect=True)

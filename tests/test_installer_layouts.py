@@ -120,6 +120,31 @@ def test_routes_that_come_from_elsewhere_get_one_more(tmp_path, text):
     assert names["urlpatterns"][0] == ("assistant/", "assistant.urls")
 
 
+def test_the_route_is_outside_of_a_namespace_for_all_routes(tmp_path):
+    """As linkding has one: `agui:run` would be `shop:agui:run`."""
+    made = project(tmp_path, "shop.settings", "shop.urls", tmp_path, is_package=True)
+    urls = Path(made.facts["urlconf_file"])
+    text = 'urlpatterns = [\n    ours,\n]\n\nurlpatterns = [path("", include((urlpatterns, "shop")))]\n'
+    urls.write_text(f"from django.urls import include, path\n\n{text}")
+    changes = Changes(tmp_path)
+    _plan_urls(made, changes)
+    [(before, after)] = changes.edits.values()
+    assert after == before.replace('[path("", ', f'[{ROUTE}, path("", ')
+
+
+@pytest.mark.parametrize("line", ["from routing import path", "include = None", "import other as include"])
+def test_a_module_with_another_function_of_this_name_names_djangos_whole(tmp_path, line):
+    """As the routes of django-modern-rest have `dmr.routing.path`."""
+    made = project(tmp_path, "shop.settings", "shop.urls", tmp_path, is_package=True)
+    urls = Path(made.facts["urlconf_file"])
+    urls.write_text(f"{line}\n\nurlpatterns = [ours]\n")
+    changes = Changes(tmp_path)
+    _plan_urls(made, changes)
+    [(_, after)] = changes.edits.values()
+    route = 'django.urls.path("assistant/", django.urls.include("assistant.urls"))'
+    assert set(after.split("\n")) == {line, "import django.urls", "", f"urlpatterns = [{route}, ours]"}
+
+
 def test_a_module_without_routes_is_refused(tmp_path):
     made = project(tmp_path, "shop.settings", "shop.urls", tmp_path, has_urlpatterns=False)
     with pytest.raises(Exception, match="has no urlpatterns"):

@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -12,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 sys.path.append(str(ROOT))
-from installer import changes, installation, package_folders, requirement_files, requirement_places, source
+from installer import changes, dockerfiles, installation, package_folders, requirement_files, requirement_places, source
 from installer.project import Project
 
 PACKAGES = ["jsonschema>=4.23,<5", "pydantic-ai-slim[ag-ui]>=2.68,<3"]
@@ -52,6 +53,7 @@ BESIDE = {
     "setup.py": "from setuptools import setup\n\nsetup(classifiers=['Framework :: Django'])\n",
     "tools/pyproject.toml": '[project]\ndependencies = ["django"]\n',
     ".tox/requirements.txt": "django\n",
+    "shop.egg-info/requires.txt": "django\n",
 }
 
 
@@ -103,6 +105,8 @@ def test_of_two_files_the_one_that_pip_reads_first_is_edited_or_none(tmp_path, f
     ("files", "named"),
     [
         ({"setup.py": SETUP}, "setup.py"),
+        # setuptools writes this beside a project that is installed as editable.
+        ({"setup.py": SETUP, "shop.egg-info/requires.txt": "Django>=5.2\n"}, "setup.py"),
         ({"setup.cfg": "[options]\ninstall_requires =\n    django>=5.2\n"}, "setup.cfg"),
         ({"setup.py": "from setuptools import setup\n\nsetup(install_requires=read())\n"}, "setup.py"),
         ({"pyproject.toml": '[project]\nname = "shop"\ndynamic = ["dependencies"]\n'}, "pyproject.toml"),
@@ -263,6 +267,12 @@ WORKSPACE = '[tool.uv.workspace]\nmembers = ["apps/*"]\nexclude = ["apps/other"]
             "uv.toml",
             ["apps/shop/vendor"],
         ),
+        (
+            {"pyproject.toml": '[tool.uv.workspace]\nmembers = ["**/sh[aeiou]p"]\n'},
+            "apps/shop/pyproject.toml",
+            "pyproject.toml",
+            ["apps/shop/vendor"],
+        ),
         # These are no members.
         ({"pyproject.toml": WORKSPACE}, "apps/other/pyproject.toml", None, None),
         ({"pyproject.toml": WORKSPACE}, "shop/pyproject.toml", None, None),
@@ -273,15 +283,44 @@ def test_uv_is_told_where_it_looks(tmp_path, files, name, there, links):
     write(tmp_path, files | {name: EDITED["pyproject.toml"]})
     path, wheel = tmp_path / name, tmp_path / name / "../vendor/engine.whl"
     after = requirement_files.add(path, path.read_text(), ENGINE, wheel)
-    told = package_folders.for_uv(path, path.read_text(), wheel.resolve())
+    other = package_folders.other_uv_file(path, path.read_text())
     assert ("find-links" in after) == (there is None)
-    if there is None:
-        assert told is None
+    assert other == (there and tmp_path / there)
+    if other is None:
         return
-    other, text = told
-    assert other == tmp_path / there
-    settings = tomllib.loads(text)
+    settings = tomllib.loads(package_folders.add_for_uv(other, wheel.resolve()))
     assert (settings["tool"]["uv"] if there == "pyproject.toml" else settings)["find-links"] == links
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "no TOML",
+        'tool = "uv"\n',
+        "a = " + "[" * 5000,
+        "[tool.uv]\nworkspace = []\n",
+        "[tool.uv.workspace]\n",
+        "[tool.uv.workspace]\nmembers = 1\nexclude = 1\n",
+        '[tool.uv.workspace]\nmembers = [1, "", "/", "../*", "[", "**/x"]\n',
+        '[tool.uv.workspace]\nmembers = ["*"]\n\xff',
+    ],
+)
+def test_a_file_above_the_project_stops_nothing(tmp_path, above):
+    """It may be anybody's, such as that of a folder with all projects."""
+    write(tmp_path, {"shop/pyproject.toml": EDITED["pyproject.toml"]})
+    (tmp_path / "pyproject.toml").write_bytes(above.encode("latin-1"))
+    assert package_folders.uv_file(tmp_path / "shop/pyproject.toml") == tmp_path / "shop/pyproject.toml"
+
+
+def test_patterns_of_a_workspace_search_no_folders(tmp_path, monkeypatch):
+    """Nor do many stars take longer than few."""
+    pattern = "/".join(["**", "*a*" * 20] * 500)
+    write(tmp_path, {"a/a/a/pyproject.toml": EDITED["pyproject.toml"]})
+    write(tmp_path, {"pyproject.toml": f'[tool.uv.workspace]\nmembers = ["{pattern}", "/**", "a/**"]\n'})
+    for name in ("glob", "rglob", "iterdir"):
+        monkeypatch.setattr(Path, name, None)
+    monkeypatch.setattr(os, "scandir", None)
+    assert package_folders.uv_file(tmp_path / "a/a/a/pyproject.toml") == tmp_path / "pyproject.toml"
 
 
 def test_the_command_names_the_folder_where_no_file_does(tmp_path):
@@ -332,6 +371,24 @@ def test_poetrys_versions_are_understood(tmp_path, version, is_enough):
     text = f'[tool.poetry.dependencies]\ndjango = "^5.2"\njsonschema = "{version}"\n'
     told = requirement_files.too_old(tmp_path / "pyproject.toml", text, ["jsonschema>=4.23,<5"])
     assert (told == []) == is_enough
+
+
+def test_what_the_package_brings_is_told_only_if_no_version_is_right(tmp_path):
+    """djangopackages has `markdown-it-py[linkify]`, and uv finds the version that both allow."""
+    path = tmp_path / "requirements.txt"
+    for kept in ("jsonschema", "jsonschema[format]>=3", "jsonschema<4.24", "jsonschema==4.*", "pydantic-ai-slim"):
+        assert requirement_files.excluded(path, f"{kept}\n", PACKAGES) == []
+    for kept in ("jsonschema==3.2", "jsonschema<4.23", "jsonschema>=5", "jsonschema==4.22.*", "pydantic-ai-slim>3"):
+        [told] = requirement_files.excluded(path, f"{kept}\n", PACKAGES)
+        assert "change it" in told
+
+
+def test_a_file_with_all_versions_is_known(tmp_path):
+    """djangox pins idna, and pip said of it only that the resolution is too deep."""
+    path = tmp_path / "requirements.txt"
+    assert requirement_files.pins_all(path, "# frozen\ndjango==5.2.19\nidna==3.4\n")
+    for text in ("", "django==5.2.19\nidna\n", "django~=5.2\n", "-r base.txt\n"):
+        assert not requirement_files.pins_all(path, text)
 
 
 def test_extras_that_are_missing_are_told(tmp_path):
@@ -416,6 +473,101 @@ def test_the_projects_own_tool_installs(tmp_path, lock, command):
     (tmp_path / "pyproject.toml").unlink()
     write(tmp_path, {"Pipfile": EDITED["Pipfile"]})
     assert commands(tmp_path) == ["pipenv install"]
+
+
+# --- The same version with other contents, and the removal
+
+WHEEL = Path("/shop/vendor/agui_django-0.1.0-py3-none-any.whl")
+FORCED = f"/python -m pip install --force-reinstall --no-deps {WHEEL}"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"requirements.txt": "django\n"}, [FORCED, "/python -m pip install -r {root}/requirements.txt"]),
+        ({"pyproject.toml": PDM, "uv.lock": ""}, ["uv sync --reinstall-package agui-django"]),
+        ({"pyproject.toml": PDM, "pdm.lock": ""}, [FORCED, "pdm update agui-django"]),
+        ({"pyproject.toml": POETRY_1, "poetry.lock": ""}, [FORCED, "poetry update agui-django"]),
+        ({"Pipfile": EDITED["Pipfile"]}, [FORCED, "pipenv install"]),
+        (
+            {"setup.py": SETUP},
+            [FORCED, "/python -m pip install --find-links {root}/vendor 'agui-django[admin,redis]==0.1.0'"],
+        ),
+    ],
+)
+def test_a_package_of_the_same_version_is_installed_again(tmp_path, files, expected):
+    """Each of these commands was seen to install the new contents, and to renew the lock."""
+    write(tmp_path, files)
+    place = requirement_places.find([tmp_path])
+    told = installation.commands(project(tmp_path), place, ENGINE, tmp_path / "vendor", WHEEL)
+    assert told == [line.format(root=tmp_path) for line in expected]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"requirements.txt": "django\n"}, ["/python -m pip uninstall agui-django"]),
+        ({}, ["/python -m pip uninstall agui-django"]),
+        ({"pyproject.toml": PDM, "uv.lock": ""}, ["uv sync"]),
+        (
+            {"pyproject.toml": POETRY_1, "poetry.lock": ""},
+            ["poetry lock && poetry install", "/python -m pip uninstall agui-django"],
+        ),
+        (
+            {
+                "requirements.in": "django\n",
+                "requirements.txt": PIP_COMPILE.format(command="pip-compile requirements.in"),
+            },
+            ["pip-compile requirements.in", "/python -m pip uninstall agui-django"],
+        ),
+    ],
+)
+def test_the_command_that_follows_a_removal_is_told(tmp_path, files, expected):
+    write(tmp_path, files)
+    place = requirement_places.find([tmp_path])
+    assert installation.commands_after_removal(project(tmp_path), place, has_package=True) == expected
+    of_source = installation.commands_after_removal(project(tmp_path), place, has_package=False)
+    assert of_source == [line for line in expected if "uninstall" not in line]
+
+
+def test_pip_compile_is_told_the_folder_that_pyproject_toml_tells_only_uv(tmp_path):
+    command = "pip-compile --output-file=requirements.txt pyproject.toml"
+    text = PIP_COMPILE.format(command=command)
+    write(tmp_path, {"pyproject.toml": EDITED["pyproject.toml"], "requirements.txt": text})
+    place = requirement_places.find([tmp_path])
+    [compiling, _] = installation.commands(project(tmp_path), place, ENGINE, tmp_path / "vendor")
+    assert compiling == command.replace("pip-compile", "pip-compile --find-links=vendor")
+    write(tmp_path, {"requirements.txt": text.replace(command, compiling)})
+    assert installation.commands(project(tmp_path), place, ENGINE, tmp_path / "vendor")[0] == compiling
+
+
+# --- Dockerfiles
+
+INSTALLS = "COPY requirements.txt .\nRUN pip install -r requirements.txt\nCOPY . .\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_told"),
+    [
+        ("Dockerfile", INSTALLS, True),
+        ("docker/alpine.Dockerfile", INSTALLS, True),
+        ("compose/production/django/Dockerfile", "RUN pip wheel --wheel-dir /w -r production.txt\n", True),
+        (".devcontainer/Dockerfile.dev", "RUN \\\n  --mount=type=cache,target=/c \\\n  uv sync --frozen\n", True),
+        ("Containerfile", "RUN poetry config x y && poetry install --only main\n", True),
+        ("Dockerfile", "COPY . .\nRUN pip install -r requirements.txt\n", False),
+        ("Dockerfile", "ADD --chown=app ./ /app/\nRUN pip install -r requirements.txt\n", False),
+        # Each stage begins with nothing, and a comment installs nothing.
+        ("Dockerfile", f"FROM node\nCOPY . .\nRUN npm ci\nFROM python\n{INSTALLS}", True),
+        ("Dockerfile", "COPY --from=node . .\nRUN uv sync\n", True),
+        ("Dockerfile", "# RUN pip install x\nCOPY . .\nRUN apt-get update \\\n  # and\n  && pip install .\n", False),
+        ("compose/nginx/Dockerfile", "FROM nginx\nCOPY nginx.conf /etc/nginx/\nRUN apt-get install curl\n", False),
+        ("node_modules/x/Dockerfile", INSTALLS, False),
+        ("docs/dockerfile.md", INSTALLS, False),
+    ],
+)
+def test_dockerfiles_that_install_before_they_copy_the_code_are_found(tmp_path, name, text, is_told):
+    write(tmp_path, {name: text})
+    assert dockerfiles.installing(tmp_path) == [tmp_path / name] * is_told
 
 
 # --- The packages

@@ -1,12 +1,14 @@
-"""A request changes threads as seldom as it can."""
+"""The engine beside the middleware of a project, and its own."""
 
 import asyncio
 
 from django.conf import settings as project
 from django.http import HttpRequest, HttpResponse
 from django.test import AsyncClient
-from django.urls import path
+from django.urls import get_resolver, path
 from django.utils.deprecation import MiddlewareMixin
+
+from agui.http.views import AgentView
 
 
 async def view(request: HttpRequest) -> HttpResponse:
@@ -40,3 +42,17 @@ async def test_more_middleware_changes_threads_no_more_often(settings, monkeypat
 
 def test_the_projects_middleware_ends_with_it():
     assert project.MIDDLEWARE[-1] == "agui.server.middleware.in_one_thread"
+
+
+def views(patterns):
+    for pattern in patterns:
+        if hasattr(pattern, "url_patterns"):
+            yield from views(pattern.url_patterns)
+        else:
+            yield pattern.callback
+
+
+def test_other_middleware_finds_a_name_on_each_view():
+    """As on a function: bugsink counts requests by `view_func.__name__`."""
+    names = {view.__name__ for view in views(get_resolver().url_patterns) if isinstance(view, AgentView)}
+    assert {"DjangoAGUIView", "ThreadsView", "AttachmentView"} <= names

@@ -11,11 +11,13 @@ from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import RunUsage
 
 from agui import conf, parts
+from agui.actor import Actor
 from agui.agents.config import AgentConfig, usage_limits
+from agui.agents.endpoint import Endpoint
 from agui.deps import AgentDeps
 from agui.stores.base import store_class
-from agui.tools.approval import needs_confirmation
-from agui.tools.registry import ToolBinding
+from agui.tools.approval import is_permitted, needs_confirmation
+from agui.tools.registry import ToolBinding, ToolRegistry
 from agui.tools.schema import (
     X_CATEGORY_KEY,
     X_CONFIRM_KEY,
@@ -44,6 +46,16 @@ TRANSPORT = {
 def build_tool_catalog(tools: Iterable[ToolBinding]) -> list[dict[str, Any]]:
     """Describe tools for a page. Empty keys are left out."""
     return [_entry(binding) for binding in tools]
+
+
+async def all_permitted_tools(endpoint: Endpoint, actor: Actor) -> list[ToolBinding]:
+    """List the permitted tools of an agent's registry and of its toolsets."""
+    others = await list_toolsets(endpoint.agent, endpoint.config, actor.user)
+    return [*await permitted_tools(endpoint.registry, actor), *others]
+
+
+async def permitted_tools(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:
+    return [binding for binding in registry if await is_permitted(binding.spec, actor.user)]
 
 
 async def list_toolsets(

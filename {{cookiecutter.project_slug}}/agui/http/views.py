@@ -31,7 +31,12 @@ from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, Stora
 from agui.events.frames import refusal
 from agui.http.auth import GetUser, authenticate, enforce_csrf
 from agui.http.bodies import MAX_OBJECT_BYTES, read_run_input
-from agui.http.catalogs import build_capabilities, build_tool_catalog, list_toolsets
+from agui.http.catalogs import (
+    all_permitted_tools,
+    build_capabilities,
+    build_tool_catalog,
+    permitted_tools,
+)
 from agui.http.sse import sse_response
 from agui.http.throttle import throttle
 from agui.log_fields import run_fields
@@ -42,8 +47,7 @@ from agui.runs import start
 from agui.runs.live import Follower, live
 from agui.runs.shutdown import shutdown
 from agui.stores.base import open_store
-from agui.tools.approval import is_permitted
-from agui.tools.registry import ToolBinding, ToolRegistry
+from agui.tools.registry import ToolRegistry
 from agui.tools.search import check_toolsets
 
 logger = logging.getLogger("agui.views")
@@ -70,6 +74,8 @@ class AgentView:
         self.get_user = get_user
         self.require_authenticated = require_authenticated
         self.namespace = namespace
+        # Middleware of other projects reads the name that each function has.
+        self.__name__ = self.__qualname__ = type(self).__name__
         markcoroutinefunction(self)
         for database in connections:
             # Django refuses asynchronous views with ATOMIC_REQUESTS, unless they are exempt.
@@ -254,9 +260,9 @@ class ToolsView(AgentView):
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         if isinstance(self.source, ToolRegistry):
-            tools = await _permitted_tools(self.source, actor)
+            tools = await permitted_tools(self.source, actor)
         else:
-            tools = await _all_permitted_tools(self.source.endpoint, actor)
+            tools = await all_permitted_tools(self.source.endpoint, actor)
         return JsonResponse(build_tool_catalog(tools), safe=False)
 
 
@@ -286,15 +292,5 @@ class CapabilitiesView(AgentView):
         self.endpoint = view.endpoint
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        tools = await _all_permitted_tools(self.endpoint, actor)
+        tools = await all_permitted_tools(self.endpoint, actor)
         return JsonResponse(build_capabilities(self.endpoint.config, tools))
-
-
-async def _permitted_tools(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:
-    return [binding for binding in registry if await is_permitted(binding.spec, actor.user)]
-
-
-async def _all_permitted_tools(endpoint: Endpoint, actor: Actor) -> list[ToolBinding]:
-    """List the permitted tools of an agent's registry and of its toolsets."""
-    others = await list_toolsets(endpoint.agent, endpoint.config, actor.user)
-    return [*await _permitted_tools(endpoint.registry, actor), *others]
