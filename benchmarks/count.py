@@ -21,7 +21,8 @@ from harness import PROJECT, Contestant, print_table
 from streams import CORE, OURS, THEIRS
 
 BARE = Contestant("bare AGUIAdapter", "", "starlette_asgi:application")
-CONTESTANTS = [BARE, THEIRS, CORE, OURS]
+MINIMAL = Contestant("minimal template/daphne", "minimal_settings", OURS.application)
+CONTESTANTS = [BARE, THEIRS, MINIMAL, CORE, OURS]
 SCENARIOS = {"short answer": "hello", "tool and 50 deltas": "tool 50"}
 # Before turns are counted: imports, caches, connections, and what a server does in the background at its start.
 WARM_SECONDS = 15
