@@ -14,16 +14,7 @@ PARTS = "{{ cookiecutter.parts }}"
 ENGINE = "{{ cookiecutter.engine }}"
 
 MINIMAL = {"admin", "charts", "demo", "pacing", "redis"}
-STANDARD = MINIMAL | {
-    "attachments",
-    "dashboard",
-    "evals",
-    "export",
-    "fast",
-    "feedback",
-    "formulas",
-    "spending",
-}
+STANDARD = MINIMAL | {"attachments", "dashboard", "evals", "export", "fast", "feedback", "formulas", "spending"}
 
 NEXT_STEPS = f"""
 Your project is in {SLUG}. What comes next:
