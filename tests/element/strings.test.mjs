@@ -39,7 +39,7 @@ import { SHORTCUT_WORDS } from "./agui/shortcuts.js";
 import { MENTION_WORDS } from "./agui/mentions.js";
 import { MENU_WORDS } from "./agui/thread-menu.js";
 import { MODEL_WORDS } from "./agui/model-picker.js";
-import { VOICE_WORDS } from "./agui/voice.js";
+import { VOICE_WORDS } from "./agui_voice/voice.js";
 
 const STRINGS = {
   ...COMMON,

@@ -1,10 +1,10 @@
 // @ts-check
 /** The files of the next message, above its text. The first file loads this module. */
 import { h, iconButton } from "./dom.js";
-import { describe, fileFace, fileList, ownText, readFiles } from "./file-face.js";
-import { reasonOf, signInLink } from "./file-face.js";
+import { describe, fileFace, fileList, ownText, readFiles, reasonOf } from "./file-face.js";
 import { fileUrl, uploadFile } from "./files.js";
 import { reconcile } from "./keyed.js";
+import { signInLink } from "./sign-in.js";
 import { format } from "./strings.js";
 import { isFinal, Uploads } from "./uploads.js";
 

@@ -4,6 +4,7 @@ import { Actions } from "./actions.js";
 import { ComposerFiles } from "./composer-files.js";
 import { partsOf } from "./composer-parts.js";
 import { h, isTouch, setAttribute, setText } from "./dom.js";
+import { moduleOf } from "./lazy.js";
 import { format } from "./strings.js";
 
 /** @typedef {import("./types.d.ts").Skill} Skill */
@@ -12,9 +13,9 @@ import { format } from "./strings.js";
 /**
  * @typedef {{
  *   strings: import("./strings.js").Strings, stop: () => void, editLast: () => boolean,
- *   keep: (draft: string) => void,
+ *   keep: (draft: string) => void, host: import("./agui-chat.js").AguiChatElement,
  *   send: (text: string, attachments?: import("./uploads.js").Attachment[]) => boolean,
- *   client: import("./client.js").AgentClient, host: any, load: import("./lazy.js").Load,
+ *   client: import("./client.js").AgentClient, load: import("./lazy.js").Load,
  *   shortcuts: () => void, memory: import("./thread-memory.js").ThreadMemory,
  * }} Context
  */
@@ -37,7 +38,7 @@ export class Composer {
   #palette;
   #files;
   #microphone;
-  /** @type {import("./voice.js").Voice | undefined} */
+  /** @type {import("../agui_voice/voice.js").Voice | undefined} */
   #voice;
   #narrow = false;
   /** @type {SessionState} */
@@ -263,9 +264,10 @@ export class Composer {
   }
 
   async #dictate() {
+    const { host, load } = this.#context;
     const [button, input] = [this.#microphone, this.#input];
     if (!button) return;
-    const module = await this.#context.load(() => import("./voice.js"));
+    const module = await moduleOf(host, "voice", load);
     if (module && !this.#voice) {
       const invite = () => this.invite();
       const voice = new module.Voice({ ...this.#context, button, input, invite });

@@ -107,12 +107,3 @@ export function reasonOf({ code, message, accepted }, strings, maxBytes) {
   }
   return String(words[code ?? ""] ?? message ?? strings.failedTitle);
 }
-
-/**
- * A link to sign in, in a new tab, so that this page keeps its draft.
- * @param {{ code?: string }} error @param {Strings} strings @param {string} [url]
- */
-export function signInLink({ code }, { signIn }, url) {
-  if (code !== "unauthorized" || !url) return null;
-  return h("a", { href: url, target: "_blank", rel: "noopener" }, signIn);
-}

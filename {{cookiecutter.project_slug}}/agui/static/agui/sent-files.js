@@ -2,9 +2,9 @@
 /** The files of a sent message, to download. The first message with files loads this module. */
 import { HttpError } from "./client.js";
 import { h } from "./dom.js";
-import { FILE_WORDS, fileFace, fileList, ownText, readFiles } from "./file-face.js";
-import { reasonOf, signInLink } from "./file-face.js";
+import { FILE_WORDS, fileFace, fileList, ownText, readFiles, reasonOf } from "./file-face.js";
 import { fileUrl } from "./files.js";
+import { signInLink } from "./sign-in.js";
 import { format } from "./strings.js";
 
 /** How long a browser may take to begin a download, in milliseconds. */

@@ -356,4 +356,25 @@ export type Table = typeof import("./strings.js").STRINGS &
   typeof import("./turn-notes.js").NOTE_WORDS &
   typeof import("./usage.js").USAGE_WORDS &
   typeof import("./versions.js").VERSION_WORDS &
-  typeof import("./voice.js").VOICE_WORDS;
+  typeof import("../agui_voice/voice.js").VOICE_WORDS;
+
+/** What a module under `activity:<type>` exports. `update` throws for what it can't show. */
+export interface ActivityModule {
+  view: (context: ViewContext) => View;
+}
+export interface ViewContext {
+  strings: import("./strings.js").Strings;
+  load: import("./lazy.js").Load;
+  host: HTMLElement;
+}
+export interface View {
+  element: HTMLElement;
+  update: (content: Record<string, unknown>) => void;
+}
+
+/** What the modules of parts export, by the name that the page asks for (`moduleOf`). */
+export interface PartModules {
+  [activity: `activity:${string}`]: ActivityModule;
+  math: { drawFormulas: (codes: Element[]) => void };
+  voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
+}
