@@ -165,17 +165,10 @@ export class AguiChatElement extends HTMLElement {
   /**
    * Send a message as the user; false if that isn't possible now.
    * @param {string} text
-   * @param {import("./uploads.js").Attachment[]} [attachments] as the server answered their uploads
+   * @param {import("./types.d.ts").Attachment[]} [attachments] as the server answered their uploads
    */
   sendMessage(text, attachments = []) {
-    const detail = { text, attachments };
-    const event = new CustomEvent("ag-ui-submit", {
-      detail,
-      bubbles: true,
-      composed: true,
-      cancelable: true,
-    });
-    if (!this.dispatchEvent(event)) return false;
+    if (!this.#emit("ag-ui-submit", { text, attachments }, true)) return false;
     const sent = this.session.send(text, attachments);
     if (sent) this.#page?.toEnd();
     return sent;
@@ -346,9 +339,13 @@ export class AguiChatElement extends HTMLElement {
     this.#emit("ag-ui-state", state);
   }
 
-  /** @param {string} name @param {any} detail */
-  #emit(name, detail) {
-    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
+  /**
+   * Dispatch an event; false if the page has cancelled it.
+   * @param {string} name @param {unknown} detail @param {boolean} [cancelable]
+   */
+  #emit(name, detail, cancelable) {
+    const options = { detail, bubbles: true, composed: true, cancelable };
+    return this.dispatchEvent(new CustomEvent(name, options));
   }
 }
 

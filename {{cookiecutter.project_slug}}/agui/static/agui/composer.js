@@ -14,7 +14,7 @@ import { format } from "./strings.js";
  * @typedef {{
  *   strings: import("./strings.js").Strings, stop: () => void, editLast: () => boolean,
  *   keep: (draft: string) => void, host: import("./agui-chat.js").AguiChatElement,
- *   send: (text: string, attachments?: import("./uploads.js").Attachment[]) => boolean,
+ *   send: (text: string, attachments?: import("./types.d.ts").Attachment[]) => boolean,
  *   client: import("./client.js").AgentClient, load: import("./lazy.js").Load,
  *   shortcuts: () => void, memory: import("./thread-memory.js").ThreadMemory,
  * }} Context
@@ -265,14 +265,12 @@ export class Composer {
 
   async #dictate() {
     const { host, load } = this.#context;
-    const [button, input] = [this.#microphone, this.#input];
+    const [button, input, box] = [this.#microphone, this.#input, this.#box];
     if (!button) return;
     const module = await moduleOf(host, "voice", load);
-    if (module && !this.#voice) {
+    if (module) {
       const invite = () => this.invite();
-      const voice = new module.Voice({ ...this.#context, button, input, invite });
-      this.#box.prepend(voice.element);
-      this.#voice = voice;
+      this.#voice ??= new module.Voice({ ...this.#context, box, button, input, invite });
     }
     this.#voice?.press();
   }

@@ -42,8 +42,8 @@ export async function lazy(load, tell) {
  * @param {HTMLElement} host @param {keyof PartModules} name @returns {string | undefined}
  */
 export function moduleAddress(host, name) {
-  const addresses = JSON.parse(host.dataset.modules || "{}");
-  if (Object.hasOwn(addresses, name)) return addresses[name];
+  // Without a prototype, "toString" is no name.
+  return { __proto__: null, ...JSON.parse(host.dataset.modules || "{}") }[name];
 }
 
 /**
@@ -54,5 +54,5 @@ export function moduleAddress(host, name) {
  */
 export async function moduleOf(host, name, load = lazy) {
   const address = moduleAddress(host, name);
-  return address ? load(() => import(new URL(address, host.baseURI).href)) : null;
+  return address ? load(() => import(address)) : null;
 }

@@ -7,24 +7,8 @@ import { MarkdownView } from "./markdown.js";
 import { toolLabel } from "./tool-names.js";
 
 /** @typedef {import("./session.js").Session} Session */
-/**
- * @typedef {import("./tool-card.js").Context & {
- *   retry: () => void, client: import("./client.js").AgentClient,
- *   regenerate: (promptId: string) => boolean, edit: (promptId: string, text: string) => boolean,
- * switchBranch: (branchId: string) => void,
- *   feedback: (messageId: string, value: number, comment?: string) => Promise<boolean>,
- *   unqueue: () => any, rewrite: (message: import("./types.d.ts").Message) => void,
- *   actions: Map<string, import("./actions.js").Action>,
- *   activities: Map<string, (content: unknown, element: HTMLElement) => void>, host: HTMLElement,
- * style: () => Promise<unknown>,
- * }} Context
- */
-
-/**
- * @typedef {{ element: HTMLElement, update: (message: import("./types.d.ts").Message, session:
- *   Session) => void, remove?: ()
- *   => void }} View
- */
+/** @typedef {import("./types.d.ts").MessageContext} Context */
+/** @typedef {import("./types.d.ts").MessageView} View */
 
 /**
  * By role. Messages with other roles are not shown.
@@ -56,7 +40,7 @@ function userView(context) {
     setText(bubble, textOf(message.content));
     const files = message.metadata?.attachments ?? message.attachments;
     if (!files || !client.attachmentsUrl) return;
-    const [module] = await Promise.all([lazy(() => import("./sent-files.js")), context.style()]);
+    const module = await context.withStyle(lazy(() => import("./sent-files.js")));
     if (module) module.showFiles(bubble, files, context);
     else shown = undefined;
   };
@@ -158,7 +142,7 @@ function activityView(context) {
     const { activities } = context;
     if (message === shown[0] && activities === shown[1]) return;
     shown = [message, activities];
-    const [module] = await Promise.all([lazy(() => import("./activity.js")), context.style()]);
+    const module = await context.withStyle(lazy(() => import("./activity.js")));
     if (!module) shown = [];
     else if (message === shown[0]) module.showActivity(element, message, context);
   };

@@ -378,3 +378,24 @@ export interface PartModules {
   math: { drawFormulas: (codes: Element[]) => void };
   voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
 }
+
+/** What the views of messages have at hand. */
+export type MessageContext = import("./tool-card.js").Context & {
+  host: HTMLElement;
+  client: import("./client.js").AgentClient;
+  activities: Map<string, import("./activity.js").Draw>;
+  actions: Map<string, import("./actions.js").Action>;
+  retry: () => void;
+  regenerate: (promptId: string) => boolean;
+  edit: (promptId: string, text: string) => boolean;
+  rewrite: (message: Returned) => void;
+  switchBranch: (branchId: string) => void;
+  feedback: (messageId: string, value: number, comment?: string) => Promise<boolean>;
+  unqueue: () => import("./outbox.js").Queued | null;
+};
+/** What the transcript makes for each message. */
+export interface MessageView {
+  element: HTMLElement;
+  update: (message: Message, session: import("./session.js").Session) => void;
+  remove?: () => void;
+}

@@ -29,8 +29,8 @@ export const VOICE_WORDS = {
 /**
  * @typedef {{
  *   strings: import("../agui/strings.js").Strings, button: HTMLElement, input: HTMLTextAreaElement,
- *   host: import("../agui/agui-chat.js").AguiChatElement, invite: () => void,
- * }} Context
+ *   host: import("../agui/agui-chat.js").AguiChatElement, invite: () => void, box: HTMLElement,
+ * }} Context `box`: where the recording is shown
  */
 /** @typedef {"asking" | "recording" | "transcribing" | "failed" | null} State */
 
@@ -69,6 +69,7 @@ export class Voice {
       "div", { class: "voice" },
       this.#dots, this.#sign, this.#clock, this.#status, this.#retry, this.#close,
     );
+    context.box.prepend(this.element);
     this.#show(null);
   }
 
