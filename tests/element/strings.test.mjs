@@ -19,7 +19,7 @@ import { QUEUE_WORDS } from "./agui/queued.js";
 import { RICH_WORDS } from "./agui/rich-text.js";
 import { SAVE_WORDS } from "./agui/save-words.js";
 import { STANDING_WORDS } from "./agui/standing-questions.js";
-import { SOURCE_WORDS } from "./agui/sources.js";
+import { SOURCE_WORDS } from "./agui_sources/sources.js";
 import { SUGGESTION_WORDS } from "./agui/suggestions.js";
 import { GROUP_WORDS } from "./agui/tool-group.js";
 import { ACTIVITY_WORDS } from "./agui/table-activity.js";

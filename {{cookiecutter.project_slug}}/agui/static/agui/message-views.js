@@ -2,7 +2,7 @@
 /** The views of messages: the transcript makes one for every message. */
 import { textOf } from "./messages.js";
 import { h, icon, setText } from "./dom.js";
-import { lazy } from "./lazy.js";
+import { lazy, moduleOf } from "./lazy.js";
 import { MarkdownView } from "./markdown.js";
 import { toolLabel } from "./tool-names.js";
 
@@ -91,7 +91,7 @@ function assistantView(context) {
     prose.update(text, conversation.messages.at(-1) === message && (session.busy || isCut));
     const sources = message.metadata?.sources;
     if (sources) {
-      lazy(() => import("./sources.js")).then((it) => it?.showSources(element, sources, context));
+      moduleOf(context.host, "sources").then((it) => it?.showSources(element, sources, context));
     }
     if (!message.toolCalls?.length) return;
     if (!tools.parentNode) prose.element.after(tools);

@@ -341,7 +341,7 @@ export type Table = typeof import("./strings.js").STRINGS &
   typeof import("./rich-text.js").RICH_WORDS &
   typeof import("./save-words.js").SAVE_WORDS &
   typeof import("./shortcuts.js").SHORTCUT_WORDS &
-  typeof import("./sources.js").SOURCE_WORDS &
+  typeof import("../agui_sources/sources.js").SOURCE_WORDS &
   typeof import("./standing-questions.js").STANDING_WORDS &
   typeof import("./suggestions.js").SUGGESTION_WORDS &
   typeof import("./table.js").TABLE_WORDS &
@@ -376,6 +376,7 @@ export interface View {
 export interface PartModules {
   [activity: `activity:${string}`]: ActivityModule;
   math: { drawFormulas: (codes: Element[]) => void };
+  sources: Pick<typeof import("../agui_sources/sources.js"), "showSources">;
   voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
 }
 
