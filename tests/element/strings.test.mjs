@@ -20,7 +20,7 @@ import { RICH_WORDS } from "./agui/rich-text.js";
 import { SAVE_WORDS } from "./agui/save-words.js";
 import { STANDING_WORDS } from "./agui/standing-questions.js";
 import { SOURCE_WORDS } from "./agui_sources/sources.js";
-import { SUGGESTION_WORDS } from "./agui/suggestions.js";
+import { SUGGESTION_WORDS } from "./agui_suggestions/suggestions.js";
 import { GROUP_WORDS } from "./agui/tool-group.js";
 import { ACTIVITY_WORDS } from "./agui/table-activity.js";
 import { TABLE_WORDS } from "./agui/table.js";

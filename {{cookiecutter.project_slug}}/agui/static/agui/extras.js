@@ -4,7 +4,7 @@
  * because most chats need few of them.
  */
 import { h } from "./dom.js";
-import { lazy } from "./lazy.js";
+import { lazy, moduleOf } from "./lazy.js";
 
 /** @typedef {import("./session.js").Session} Session */
 /** @typedef {import("./message-views.js").Context} Context */
@@ -51,7 +51,7 @@ export class Extras {
       return module && new module.Queued(context, column);
     });
     this.#need(messages.at(-1)?.metadata?.follow_ups, "suggestions", async () => {
-      const module = await lazy(() => import("./suggestions.js"));
+      const module = await moduleOf(context.host, "suggestions");
       return module && new module.Suggestions(context, column);
     });
     this.#need(interrupts.length, "questions", async () => {

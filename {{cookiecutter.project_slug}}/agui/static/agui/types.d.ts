@@ -343,7 +343,7 @@ export type Table = typeof import("./strings.js").STRINGS &
   typeof import("./shortcuts.js").SHORTCUT_WORDS &
   typeof import("../agui_sources/sources.js").SOURCE_WORDS &
   typeof import("./standing-questions.js").STANDING_WORDS &
-  typeof import("./suggestions.js").SUGGESTION_WORDS &
+  typeof import("../agui_suggestions/suggestions.js").SUGGESTION_WORDS &
   typeof import("./table.js").TABLE_WORDS &
   typeof import("./table-activity.js").ACTIVITY_WORDS &
   typeof import("./text-block.js").TEXT_WORDS &
@@ -377,6 +377,7 @@ export interface PartModules {
   [activity: `activity:${string}`]: ActivityModule;
   math: { drawFormulas: (codes: Element[]) => void };
   sources: Pick<typeof import("../agui_sources/sources.js"), "showSources">;
+  suggestions: Pick<typeof import("../agui_suggestions/suggestions.js"), "Suggestions">;
   voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
 }
 
