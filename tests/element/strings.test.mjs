@@ -36,7 +36,7 @@ import { USAGE_WORDS, usageText } from "./agui/usage.js";
 import { VERSION_WORDS } from "./agui/versions.js";
 import { BACKGROUND_WORDS } from "./agui/background.js";
 import { SHORTCUT_WORDS } from "./agui/shortcuts.js";
-import { MENTION_WORDS } from "./agui/mentions.js";
+import { MENTION_WORDS } from "./agui_mentions/mentions.js";
 import { MENU_WORDS } from "./agui/thread-menu.js";
 import { MODEL_WORDS } from "./agui/model-picker.js";
 import { VOICE_WORDS } from "./agui_voice/voice.js";

@@ -329,7 +329,7 @@ export type Table = typeof import("./strings.js").STRINGS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
   typeof import("./feedback-form.js").FEEDBACK_WORDS &
   typeof import("./file-face.js").FILE_WORDS &
-  typeof import("./mentions.js").MENTION_WORDS &
+  typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
   typeof import("./message-editor.js").EDITOR_WORDS &
   typeof import("./model-picker.js").MODEL_WORDS &
   typeof import("./palette.js").PALETTE_WORDS &
@@ -376,6 +376,7 @@ export interface View {
 export interface PartModules {
   [activity: `activity:${string}`]: ActivityModule;
   math: { drawFormulas: (codes: Element[]) => void };
+  mentions: Pick<typeof import("../agui_mentions/mentions.js"), "Mentions">;
   sources: Pick<typeof import("../agui_sources/sources.js"), "showSources">;
   suggestions: Pick<typeof import("../agui_suggestions/suggestions.js"), "Suggestions">;
   voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
