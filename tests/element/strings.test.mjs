@@ -11,7 +11,7 @@ import { QUESTION_WORDS } from "./agui/question.js";
 import { ATTACHMENT_WORDS } from "./agui/attachments.js";
 import { PLAN_WORDS } from "./agui/plan.js";
 import { EDITOR_WORDS } from "./agui/message-editor.js";
-import { FEEDBACK_WORDS } from "./agui/feedback-form.js";
+import { FEEDBACK_WORDS } from "./agui_feedback/feedback-form.js";
 import { STRINGS as COMMON, counted, format, tableFor } from "./agui/strings.js";
 import { PALETTE_WORDS } from "./agui/palette.js";
 import { PLACEMENT_WORDS } from "./agui/placement.js";

@@ -327,7 +327,7 @@ export type Table = typeof import("./strings.js").STRINGS &
   typeof import("./attachments.js").ATTACHMENT_WORDS &
   typeof import("./background.js").BACKGROUND_WORDS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
-  typeof import("./feedback-form.js").FEEDBACK_WORDS &
+  typeof import("../agui_feedback/feedback-form.js").FEEDBACK_WORDS &
   typeof import("./file-face.js").FILE_WORDS &
   typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
   typeof import("./message-editor.js").EDITOR_WORDS &
@@ -376,6 +376,7 @@ export interface View {
 export interface PartModules {
   [activity: `activity:${string}`]: ActivityModule;
   math: { drawFormulas: (codes: Element[]) => void };
+  feedback: Pick<typeof import("../agui_feedback/judging.js"), "judge">;
   mentions: Pick<typeof import("../agui_mentions/mentions.js"), "Mentions">;
   sources: Pick<typeof import("../agui_sources/sources.js"), "showSources">;
   suggestions: Pick<typeof import("../agui_suggestions/suggestions.js"), "Suggestions">;
