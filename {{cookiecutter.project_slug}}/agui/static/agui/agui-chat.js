@@ -3,7 +3,7 @@ import { Catalog } from "./catalog.js";
 import { ChatPage } from "./chat-page.js";
 import { AgentClient } from "./client.js";
 import { onWake } from "./following.js";
-import { fetchModule } from "./lazy.js";
+import { fetchModule, moduleAddress, moduleOf } from "./lazy.js";
 import { Session } from "./session.js";
 import { STRINGS, tableFor } from "./strings.js";
 import { Styles } from "./styles.js";
@@ -154,12 +154,14 @@ export class AguiChatElement extends HTMLElement {
 
   /**
    * POST a form and report its progress. All other requests use `request`.
-   * @param {string} url @param {FormData} form @param {import("./files.js").UploadOptions} options
+   * @param {string} url @param {FormData} form
+   * @param {import("./types.d.ts").UploadOptions} options
    * @returns {Promise<Response>}
    */
   async upload(url, form, options) {
-    const { post } = await fetchModule(() => import("./files.js"));
-    return post(url, form, { ...options, headers: this.getHeaders() });
+    const module = await moduleOf(this, "upload", fetchModule);
+    const all = { ...options, headers: this.getHeaders() };
+    return module ? module.post(url, form, all) : Response.error();
   }
 
   /**
@@ -290,7 +292,9 @@ export class AguiChatElement extends HTMLElement {
       threadsUrl: threads,
       attachmentsUrl: attachments,
     } = this.dataset;
-    return { run: this.getAttribute("endpoint") ?? "", tools, skills, threads, attachments };
+    const run = this.getAttribute("endpoint") ?? "";
+    const hasFiles = moduleAddress(this, "attachments");
+    return { run, tools, skills, threads, attachments: hasFiles && attachments };
   }
 
   /** @param {ShadowRoot} root @param {Styles} styles */

@@ -284,7 +284,8 @@ export class Composer {
   /** Put a rejected message back, before the current draft. @param {Returned} message */
   async giveBack({ content, metadata, isSignedOut }) {
     const files = metadata?.attachments;
-    const text = files ? await this.#files.restore(String(content), files) : content;
+    // Without the part, the text has the names of the files.
+    const text = (files && (await this.#files.restore(String(content), files))) ?? content;
     this.fill([text, this.#input.value].filter(Boolean).join("\n\n"));
     if (!isSignedOut) this.#context.keep(this.text);
   }

@@ -40,7 +40,7 @@ function userView(context) {
     setText(bubble, textOf(message.content));
     const files = message.metadata?.attachments ?? message.attachments;
     if (!files || !client.attachmentsUrl) return;
-    const module = await context.withStyle(lazy(() => import("./sent-files.js")));
+    const module = await context.withStyle(moduleOf(context.host, "sent-files"));
     if (module) module.showFiles(bubble, files, context);
     else shown = undefined;
   };

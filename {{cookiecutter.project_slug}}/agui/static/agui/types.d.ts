@@ -20,6 +20,11 @@ export interface Attachment {
   size: number;
 }
 
+export interface UploadOptions {
+  signal: AbortSignal;
+  onprogress: (part: number) => void;
+}
+
 export interface ToolCall {
   id: string;
   type?: "function";
@@ -324,11 +329,11 @@ export type Table = typeof import("./strings.js").STRINGS &
   typeof import("./answer-bar.js").ANSWER_WORDS &
   typeof import("./answer-form.js").FORM_WORDS &
   typeof import("./arguments.js").ARGUMENT_WORDS &
-  typeof import("./attachments.js").ATTACHMENT_WORDS &
+  typeof import("../agui_attachments/attachments.js").ATTACHMENT_WORDS &
   typeof import("./background.js").BACKGROUND_WORDS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
   typeof import("../agui_feedback/feedback-form.js").FEEDBACK_WORDS &
-  typeof import("./file-face.js").FILE_WORDS &
+  typeof import("../agui_attachments/file-face.js").FILE_WORDS &
   typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
   typeof import("./message-editor.js").EDITOR_WORDS &
   typeof import("./model-picker.js").MODEL_WORDS &
@@ -376,10 +381,13 @@ export interface View {
 export interface PartModules {
   [activity: `activity:${string}`]: ActivityModule;
   math: { drawFormulas: (codes: Element[]) => void };
+  attachments: Pick<typeof import("../agui_attachments/attachments.js"), "Attachments">;
   feedback: Pick<typeof import("../agui_feedback/judging.js"), "judge">;
   mentions: Pick<typeof import("../agui_mentions/mentions.js"), "Mentions">;
+  "sent-files": Pick<typeof import("../agui_attachments/sent-files.js"), "showFiles">;
   sources: Pick<typeof import("../agui_sources/sources.js"), "showSources">;
   suggestions: Pick<typeof import("../agui_suggestions/suggestions.js"), "Suggestions">;
+  upload: Pick<typeof import("../agui_attachments/files.js"), "post">;
   voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
 }
 
