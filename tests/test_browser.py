@@ -952,15 +952,46 @@ def test_file_that_is_gone_is_told(chat):
     expect(chat.locator(".user .file").get_by_text("There is no such attachment.")).to_be_visible()
 
 
-@pytest.mark.nightly
-def test_page_without_attachments_knows_nothing_of_files(new_page, live_project, signed_in):
-    page = new_page(storage_state=signed_in)
+def take_attribute(page: Page, name: str) -> None:
+    """Let the page come without an attribute of the chat."""
 
     def without(route: Route) -> None:
         response = route.fetch()
-        route.fulfill(response=response, body=response.text().replace("data-attachments-url", "data-nothing"))
+        route.fulfill(response=response, body=response.text().replace(name, "data-nothing"))
 
     page.route(re.compile(r"/(\?thread=.*)?$"), without)
+
+
+def test_page_without_the_modules_of_parts_offers_nothing_of_them(new_page, live_project, signed_in):
+    page = new_page(storage_state=signed_in)
+    take_attribute(page, "data-modules")
+    warnings: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: warnings.append(message.text) if "agui-chat" in message.text else None)
+    page.on("request", lambda request: requests.append(request.url))
+    files = {"attachments": [{"id": "1", "name": "notes.txt"}]}
+    more = {"sources": [{"number": 1, "title": "Hours"}], "follow_ups": ["And then?"]}
+    question = {"id": "u", "role": "user", "content": "notes.txt", "metadata": files}
+    stub_thread(page, [question, {"id": "a", "role": "assistant", "content": "At nine [1].", "metadata": more}], [])
+    page.goto(f"{live_project.url}/?thread=t")
+    expect(page.get_by_role("button", name="Copy the answer")).to_be_visible()
+    expect(page.locator(".bubble")).to_have_text("notes.txt")
+    expect(page.locator(".assistant .prose")).to_have_text("At nine [1].")
+    for name in ("Attach files", "Good answer", "And then?"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+    expect(page.locator(".file, .sources")).to_have_count(0)
+    assert warnings == []
+    assert [url for url in requests if "/static/agui_" in url] == []
+    # A message that comes back keeps its words.
+    page.route("**/agent/", lambda route: route.fulfill(status=401, json={"code": "unauthorized"}))
+    page.locator("agui-chat").evaluate("chat => chat.sendMessage('notes.txt', [{ id: '1', name: 'notes.txt' }])")
+    expect(message_box(page)).to_have_value("notes.txt")
+
+
+@pytest.mark.nightly
+def test_page_without_attachments_knows_nothing_of_files(new_page, live_project, signed_in):
+    page = new_page(storage_state=signed_in)
+    take_attribute(page, "data-attachments-url")
     page.goto(live_project.url)
     message_box(page).wait_for()
     expect(page.get_by_role("button", name="Attach files")).to_have_count(0)
@@ -974,7 +1005,8 @@ def test_page_without_attachments_knows_nothing_of_files(new_page, live_project,
     stub_thread(page, [{"id": "u", "role": "user", "content": "notes.txt", "metadata": files}], [])
     page.goto(f"{live_project.url}/?thread=t")
     expect(page.locator(".bubble")).to_have_text("notes.txt")
-    page.evaluate("async () => void (await import('/static/agui/sent-files.js'))")  # what would show them has come
+    # What would show them has come.
+    page.evaluate("async () => void (await import('/static/agui_attachments/sent-files.js'))")
     drawn(page)
     expect(page.locator(".file")).to_have_count(0)
 

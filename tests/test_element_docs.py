@@ -1,5 +1,6 @@
 """The manual of the element, agui/manual/page.md: all that it names is there, and all that is there is named."""
 
+import ast
 import re
 
 import pytest
@@ -52,6 +53,16 @@ def test_attributes_that_the_template_sets_are_marked():
         *re.findall(r"^([a-z-]+)(?:=|$)", template, re.M),
         *re.findall(r"\"(data-[\w-]+|endpoint)\":", code),
     }
+
+
+def test_modules_of_parts_have_the_names_that_the_page_asks_for():
+    asked = set(re.findall(r"moduleOf\([\w.]+, \"([\w-]+)\"", CODE))
+    named = {}
+    for path in PROJECT.glob("agui/contrib/*/apps.py"):
+        for modules in re.findall(r"^    page_modules = (\{.*?\})$", path.read_text(), re.MULTILINE | re.DOTALL):
+            named |= {name: path.parent / "static" / module for name, module in ast.literal_eval(modules).items()}
+    assert {name for name in named if not name.startswith("activity:")} == asked
+    assert [module for module in named.values() if not module.exists()] == []
 
 
 def test_events():

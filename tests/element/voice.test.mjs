@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clockOf, spaced, waitOf } from "./agui/spoken.js";
-import { refusalOf, VOICE_WORDS } from "./agui/voice.js";
+import { clockOf, spaced, waitOf } from "./agui_voice/spoken.js";
+import { refusalOf, VOICE_WORDS } from "./agui_voice/voice.js";
 
 test("words are parted from what was written, where the language parts words", () => {
   assert.equal(spaced("", " buy milk ", ""), "buy milk");

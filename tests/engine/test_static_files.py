@@ -15,7 +15,11 @@ from agui.server.static_files import StaticFiles, minified
 
 ENGINE = Path(agui.__file__).parent
 ELEMENT = ENGINE / "static/agui"
-PARTS = [ENGINE / "contrib/charts/static/agui_charts", ENGINE / "contrib/formulas/static/agui_formulas"]
+PARTS = [
+    next(path.parent.glob("static/agui_*"))
+    for path in ENGINE.glob("contrib/*/apps.py")
+    if "page_modules = " in path.read_text()
+]
 SHARED = "export const a = 1;\n"
 
 
@@ -92,11 +96,17 @@ def test_small_modules_are_copied_unless_they_keep_state():
 
 def test_modules_of_the_engines_parts_are_files_of_their_own_that_use_what_the_page_has():
     joined = all_joined()
-    for name in ("agui_charts/chart.js", "agui_formulas/formula.js"):
-        assert re.findall(r'^import .* from "(.*)";', joined[name], re.MULTILINE) == ["../agui/own-style.js"]
-        assert re.search(r'^const \{ .*\bh\b.* \} = globalThis\[Symbol.for\("agui"\)\];$', joined[name], re.MULTILINE)
-        assert "function h(" not in joined[name]
-        assert "function h(" in joined["agui/agui-chat.js"]
+    page = joined["agui/agui-chat.js"].splitlines()
+    exported = set(re.findall(r"^export (.*)$", "".join(sources().values()), re.MULTILINE)) & set(page)
+    assert any(line.startswith("function h(") for line in exported)
+    takes_h = re.compile(r'^const \{ .*\bh\b.* \} = globalThis\[Symbol.for\("agui"\)\];$', re.MULTILINE)
+    for folder in PARTS:
+        for path in folder.glob("*.js"):
+            text = joined[f"{folder.name}/{path.name}"]
+            assert not exported & set(text.splitlines()), path
+            assert bool(takes_h.search(text)) == bool(re.search(r"\bh\(", text)), path
+            imported = re.findall(r'^import .* from "(.*)/.*";', text, re.MULTILINE)
+            assert {*imported} <= {".", "../agui"}, path
 
 
 @pytest.fixture

@@ -46,10 +46,11 @@ class Part(AppConfig):
     """Whether messages may have files, which the part gives to models that can read them."""
 
     page_modules: ClassVar[Mapping[str, str]] = {}
-    """The page's modules of the part: paths of static files, by what they show.
+    """The page's modules of the part: paths of static files, by what they are for.
 
-    A module under `activity:<type>` exports `view(context)`, which draws activities of that type,
-    and one under `math` exports `drawFormulas(codes)`. parts.md has an example.
+    A module under `activity:<type>` exports `view(context)`, which draws activities of that type.
+    parts.md has an example. The page asks for other names, too: PartModules in
+    static/agui/types.d.ts has them, and what each module exports.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()

@@ -51,6 +51,11 @@ class AttachmentsConfig(Part):
     verbose_name = "Agent: attachments"
     settings = AttachmentsSettings
     takes_files = True
+    page_modules = {
+        "attachments": "agui_attachments/attachments.js",
+        "sent-files": "agui_attachments/sent-files.js",
+        "upload": "agui_attachments/files.js",
+    }
 
     def ready(self) -> None:
         # Only a signal also reports the rows that a cascade deletes.

@@ -23,6 +23,7 @@ class FeedbackConfig(Part):
     name = "agui.contrib.feedback"
     label = "agui_feedback"
     verbose_name = "Agent: feedback"
+    page_modules = {"feedback": "agui_feedback/judging.js"}
 
     def routes(self) -> dict[str, tuple[str, str]]:
         view = "agui.contrib.feedback.views.ThreadFeedbackView"

@@ -12,6 +12,7 @@ class VoiceConfig(Part):
     label = "agui_voice"
     verbose_name = "Agent: voice"
     settings = VoiceSettings
+    page_modules = {"voice": "agui_voice/voice.js"}
 
     def routes(self) -> dict[str, tuple[str, str]]:
         return {"transcribe": ("transcribe/", "agui.contrib.voice.views.TranscribeView")}

@@ -4,15 +4,14 @@
  * JSON. The first activity loads this module, and the first activity of a type loads its view.
  */
 import { h, icon, setText } from "./dom.js";
-import { fetchModule } from "./lazy.js";
-import { moduleOf } from "./part-modules.js";
+import { fetchModule, moduleOf } from "./lazy.js";
 
 /**
  * @typedef {Record<string, unknown>} Content
  * @typedef {{ activityType: string, content: Content }} Activity
- * @typedef {import("./part-modules.js").View} View
+ * @typedef {import("./types.d.ts").View} View
  * @typedef {(content: any, element: HTMLElement) => void} Draw
- * @typedef {import("./part-modules.js").ViewContext & { activities: Map<string, Draw> }} Context
+ * @typedef {import("./types.d.ts").ViewContext & { activities: Map<string, Draw> }} Context
  */
 
 /** @type {Record<string, (context: Context) => Promise<View>>} */

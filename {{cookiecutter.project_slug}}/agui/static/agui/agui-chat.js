@@ -3,7 +3,7 @@ import { Catalog } from "./catalog.js";
 import { ChatPage } from "./chat-page.js";
 import { AgentClient } from "./client.js";
 import { onWake } from "./following.js";
-import { fetchModule } from "./lazy.js";
+import { fetchModule, moduleAddress, moduleOf } from "./lazy.js";
 import { Session } from "./session.js";
 import { STRINGS, tableFor } from "./strings.js";
 import { Styles } from "./styles.js";
@@ -154,28 +154,23 @@ export class AguiChatElement extends HTMLElement {
 
   /**
    * POST a form and report its progress. All other requests use `request`.
-   * @param {string} url @param {FormData} form @param {import("./files.js").UploadOptions} options
+   * @param {string} url @param {FormData} form
+   * @param {import("./types.d.ts").UploadOptions} options
    * @returns {Promise<Response>}
    */
   async upload(url, form, options) {
-    const { post } = await fetchModule(() => import("./files.js"));
-    return post(url, form, { ...options, headers: this.getHeaders() });
+    const module = await moduleOf(this, "upload", fetchModule);
+    const all = { ...options, headers: this.getHeaders() };
+    return module ? module.post(url, form, all) : Response.error();
   }
 
   /**
    * Send a message as the user; false if that isn't possible now.
    * @param {string} text
-   * @param {import("./uploads.js").Attachment[]} [attachments] as the server answered their uploads
+   * @param {import("./types.d.ts").Attachment[]} [attachments] as the server answered their uploads
    */
   sendMessage(text, attachments = []) {
-    const detail = { text, attachments };
-    const event = new CustomEvent("ag-ui-submit", {
-      detail,
-      bubbles: true,
-      composed: true,
-      cancelable: true,
-    });
-    if (!this.dispatchEvent(event)) return false;
+    if (!this.#emit("ag-ui-submit", { text, attachments }, true)) return false;
     const sent = this.session.send(text, attachments);
     if (sent) this.#page?.toEnd();
     return sent;
@@ -297,7 +292,9 @@ export class AguiChatElement extends HTMLElement {
       threadsUrl: threads,
       attachmentsUrl: attachments,
     } = this.dataset;
-    return { run: this.getAttribute("endpoint") ?? "", tools, skills, threads, attachments };
+    const run = this.getAttribute("endpoint") ?? "";
+    const hasFiles = moduleAddress(this, "attachments");
+    return { run, tools, skills, threads, attachments: hasFiles && attachments };
   }
 
   /** @param {ShadowRoot} root @param {Styles} styles */
@@ -346,9 +343,13 @@ export class AguiChatElement extends HTMLElement {
     this.#emit("ag-ui-state", state);
   }
 
-  /** @param {string} name @param {any} detail */
-  #emit(name, detail) {
-    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
+  /**
+   * Dispatch an event; false if the page has cancelled it.
+   * @param {string} name @param {unknown} detail @param {boolean} [cancelable]
+   */
+  #emit(name, detail, cancelable) {
+    const options = { detail, bubbles: true, composed: true, cancelable };
+    return this.dispatchEvent(new CustomEvent(name, options));
   }
 }
 

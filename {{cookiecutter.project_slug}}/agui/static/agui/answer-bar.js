@@ -4,7 +4,7 @@ import { Actions } from "./actions.js";
 import { textOf } from "./messages.js";
 import { copyText } from "./copy.js";
 import { h, icon, iconButton, setAttribute, setText } from "./dom.js";
-import { lazy } from "./lazy.js";
+import { lazy, moduleAddress, moduleOf } from "./lazy.js";
 import { NOTE_MS, Toolbar } from "./toolbar.js";
 
 /** @typedef {import("./toolbar.js").Shown} Shown */
@@ -62,9 +62,8 @@ export class AnswerBar extends Toolbar {
     actions.update(this.context.actions);
     again.hidden = !idle || !turn.prompt;
     const value = this.given?.value ?? 0;
-    for (const button of [good, bad]) {
-      button.hidden = !this.answer || !host.hasAttribute("data-feedback");
-    }
+    const isAsked = host.hasAttribute("data-feedback") && moduleAddress(host, "feedback");
+    for (const button of [good, bad]) button.hidden = !this.answer || !isAsked;
     setAttribute(good, "aria-pressed", String(value === 1));
     setAttribute(bad, "aria-pressed", String(value === -1));
     this.#tellUsage();
@@ -114,7 +113,8 @@ export class AnswerBar extends Toolbar {
   /** Rate only once on a double click. @param {1 | -1} value @param {MouseEvent} event */
   async judge(value, { detail }) {
     if (detail > 1) return;
-    const module = await this.context.load(() => import("./judging.js"));
+    const { host, load } = this.context;
+    const module = await moduleOf(host, "feedback", load);
     await module?.judge(this, value);
   }
 

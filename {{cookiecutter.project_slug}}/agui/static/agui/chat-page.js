@@ -69,7 +69,7 @@ export class ChatPage {
     });
     this.element.dataset.drop = strings.dropFiles;
     if (client.attachmentsUrl) {
-      acceptFiles(this.element, (files) => host.attach(files), () => styles.addFrame());
+      acceptFiles(this.element, (files) => host.attach(files), () => styles.withFrame());
     }
     this.element.addEventListener("focusin", () => this.#loadMarkdown());
     this.element.addEventListener("keydown", this.#escape.bind(this));
@@ -200,7 +200,7 @@ export class ChatPage {
       get Question() {
         return asking.Question;
       },
-      style: () => styles.addFrame(),
+      withStyle: (loading) => styles.withFrame(loading),
       load: (load) => this.#load(load),
       decide: (interruptId, decision) => this.#decide(interruptId, decision),
       retry: () => session.retry(),
@@ -240,10 +240,8 @@ export class ChatPage {
   }
 
   /** Load a module that the user has asked for, with its style. @type {import("./lazy.js").Load} */
-  async #load(load) {
-    const loading = lazy(load, () => this.#missing());
-    const [module] = await Promise.all([loading, this.#parts.styles.addFrame()]);
-    return module;
+  #load(load) {
+    return this.#parts.styles.withFrame(lazy(load, () => this.#missing()));
   }
 
   /** Tell the user that something could not be loaded. */
@@ -279,7 +277,7 @@ export class ChatPage {
     const waits = session.conversation.status === "waiting";
     if (waits) {
       this.#asking.load({
-        style: () => this.#parts.styles.addFrame(), loaded: () => this.schedule(),
+        style: () => this.#parts.styles.withFrame(), loaded: () => this.schedule(),
         missing: () => this.#missing(),
       });
     }

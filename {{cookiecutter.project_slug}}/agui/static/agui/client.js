@@ -153,7 +153,7 @@ export class AgentClient extends EventTarget {
     return url ? this.#json(url) : [];
   }
 
-  /** The address for uploads, if the server accepts files (files.js). */
+  /** The address for uploads, if the server accepts files. */
   get attachmentsUrl() {
     return this.#urls().attachments;
   }

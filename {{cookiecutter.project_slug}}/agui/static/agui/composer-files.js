@@ -1,17 +1,18 @@
 // @ts-check
-/** The files of the message in the input. The first one loads attachments.js. */
+/** The files of the message in the input. The first one loads the module of the part. */
+import { moduleOf } from "./lazy.js";
 
 export class ComposerFiles {
   #context;
   #composer;
   #box;
   #isComing = false;
-  /** @type {import("./attachments.js").Attachments | undefined} */
+  /** @type {import("../agui_attachments/attachments.js").Attachments | undefined} */
   #files;
 
   /**
    * @param {import("./composer.js").Context} context
-   * @param {{ enable: () => void, focus: () => void }} composer
+   * @param {import("./composer.js").Composer} composer
    * @param {HTMLElement} box where the files are shown
    */
   constructor(context, composer, box) {
@@ -50,14 +51,9 @@ export class ComposerFiles {
   async #load() {
     this.#isComing = true;
     this.#composer.enable();
-    const module = await this.#context.load(() => import("./attachments.js"));
-    if (module && !this.#files) {
-      const focus = () => this.#composer.focus();
-      const files = new module.Attachments({ ...this.#context, focus });
-      files.uploads.addEventListener("change", () => this.#composer.enable());
-      this.#box.prepend(files.element);
-      this.#files = files;
-    }
+    const { host, load } = this.#context;
+    const module = await moduleOf(host, "attachments", load);
+    if (module) this.#files ??= new module.Attachments(this.#context, this.#composer, this.#box);
     this.#isComing = false;
     this.#composer.enable();
     return this.#files;

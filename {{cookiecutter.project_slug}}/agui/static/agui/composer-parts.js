@@ -2,6 +2,7 @@
 /** What the input of the chat consists of: the text, and the buttons beside it. */
 import { h, iconButton } from "./dom.js";
 import { filePicker } from "./intake.js";
+import { moduleAddress } from "./lazy.js";
 
 /**
  * @param {import("./composer.js").Context} context
@@ -30,8 +31,9 @@ export function partsOf({ strings, client, host, stop: stopRun }, on) {
   });
   // Browsers offer microphones only to pages that are served securely.
   const hasMicrophone = globalThis.MediaRecorder && navigator.mediaDevices;
+  const isHeard = host.dataset.transcribeUrl && moduleAddress(host, "voice");
   const microphone =
-    host.dataset.transcribeUrl && hasMicrophone
+    isHeard && hasMicrophone
       ? iconButton("microphone", strings.dictate, on.dictate, {
           part: "microphone", "aria-pressed": "false",
         })

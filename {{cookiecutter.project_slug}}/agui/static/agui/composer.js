@@ -4,6 +4,7 @@ import { Actions } from "./actions.js";
 import { ComposerFiles } from "./composer-files.js";
 import { partsOf } from "./composer-parts.js";
 import { h, isTouch, setAttribute, setText } from "./dom.js";
+import { moduleOf } from "./lazy.js";
 import { format } from "./strings.js";
 
 /** @typedef {import("./types.d.ts").Skill} Skill */
@@ -12,9 +13,9 @@ import { format } from "./strings.js";
 /**
  * @typedef {{
  *   strings: import("./strings.js").Strings, stop: () => void, editLast: () => boolean,
- *   keep: (draft: string) => void,
- *   send: (text: string, attachments?: import("./uploads.js").Attachment[]) => boolean,
- *   client: import("./client.js").AgentClient, host: any, load: import("./lazy.js").Load,
+ *   keep: (draft: string) => void, host: import("./agui-chat.js").AguiChatElement,
+ *   send: (text: string, attachments?: import("./types.d.ts").Attachment[]) => boolean,
+ *   client: import("./client.js").AgentClient, load: import("./lazy.js").Load,
  *   shortcuts: () => void, memory: import("./thread-memory.js").ThreadMemory,
  * }} Context
  */
@@ -37,7 +38,7 @@ export class Composer {
   #palette;
   #files;
   #microphone;
-  /** @type {import("./voice.js").Voice | undefined} */
+  /** @type {import("../agui_voice/voice.js").Voice | undefined} */
   #voice;
   #narrow = false;
   /** @type {SessionState} */
@@ -263,14 +264,13 @@ export class Composer {
   }
 
   async #dictate() {
-    const [button, input] = [this.#microphone, this.#input];
+    const { host, load } = this.#context;
+    const [button, input, box] = [this.#microphone, this.#input, this.#box];
     if (!button) return;
-    const module = await this.#context.load(() => import("./voice.js"));
-    if (module && !this.#voice) {
+    const module = await moduleOf(host, "voice", load);
+    if (module) {
       const invite = () => this.invite();
-      const voice = new module.Voice({ ...this.#context, button, input, invite });
-      this.#box.prepend(voice.element);
-      this.#voice = voice;
+      this.#voice ??= new module.Voice({ ...this.#context, box, button, input, invite });
     }
     this.#voice?.press();
   }
@@ -284,7 +284,8 @@ export class Composer {
   /** Put a rejected message back, before the current draft. @param {Returned} message */
   async giveBack({ content, metadata, isSignedOut }) {
     const files = metadata?.attachments;
-    const text = files ? await this.#files.restore(String(content), files) : content;
+    // Without the part, the text has the names of the files.
+    const text = (files && (await this.#files.restore(String(content), files))) ?? content;
     this.fill([text, this.#input.value].filter(Boolean).join("\n\n"));
     if (!isSignedOut) this.#context.keep(this.text);
   }

@@ -4,7 +4,7 @@
  * because most chats need few of them.
  */
 import { h } from "./dom.js";
-import { lazy } from "./lazy.js";
+import { lazy, moduleOf } from "./lazy.js";
 
 /** @typedef {import("./session.js").Session} Session */
 /** @typedef {import("./message-views.js").Context} Context */
@@ -47,21 +47,20 @@ export class Extras {
       return module && new module.READING.MessageActions(context, list);
     });
     this.#need(queued, "queued", async () => {
-      const [module] = await Promise.all([lazy(() => import("./queued.js")), context.style()]);
+      const module = await context.withStyle(lazy(() => import("./queued.js")));
       return module && new module.Queued(context, column);
     });
     this.#need(messages.at(-1)?.metadata?.follow_ups, "suggestions", async () => {
-      const module = await lazy(() => import("./suggestions.js"));
+      const module = await moduleOf(context.host, "suggestions");
       return module && new module.Suggestions(context, column);
     });
     this.#need(interrupts.length, "questions", async () => {
-      const loading = lazy(() => import("./standing-questions.js"));
-      const [module] = await Promise.all([loading, context.style()]);
+      const module = await context.withStyle(lazy(() => import("./standing-questions.js")));
       return module && new module.StandingQuestions(context, list);
     });
     this.#need(hasNotes, "notes", async () => {
       const loading = lazy(() => import("./turn-notes.js"), () => this.#failPlainly(session));
-      const [module] = await Promise.all([loading, context.style()]);
+      const module = await context.withStyle(loading);
       return module && new module.TurnNotes(context, list, failure);
     });
     for (const extra of this.#made.values()) extra?.render(session, views, messages);

@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * Load modules on their first use. If a module can't be loaded, its caller goes on without it, and
- * the next use tries again. If the user had asked for it, the chat tells them.
+ * the next use tries again. If the user had asked for it, the chat tells them. `data-modules` has
+ * the addresses of modules of parts.
  */
 
 /**
@@ -32,4 +33,26 @@ export async function lazy(load, tell) {
     tell?.();
     return null;
   }
+}
+
+/** @typedef {import("./types.d.ts").PartModules} PartModules */
+
+/**
+ * Return the address of a part's module; undefined if no part has it.
+ * @param {HTMLElement} host @param {keyof PartModules} name @returns {string | undefined}
+ */
+export function moduleAddress(host, name) {
+  // Without a prototype, "toString" is no name.
+  return { __proto__: null, ...JSON.parse(host.dataset.modules || "{}") }[name];
+}
+
+/**
+ * Load a part's module; null if no part has it, or if it can't be loaded.
+ * @template {keyof PartModules} Name
+ * @param {HTMLElement} host @param {Name} name @param {Load} [load]
+ * @returns {Promise<PartModules[Name] | null>}
+ */
+export async function moduleOf(host, name, load = lazy) {
+  const address = moduleAddress(host, name);
+  return address ? load(() => import(address)) : null;
 }

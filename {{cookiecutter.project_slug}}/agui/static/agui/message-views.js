@@ -2,29 +2,13 @@
 /** The views of messages: the transcript makes one for every message. */
 import { textOf } from "./messages.js";
 import { h, icon, setText } from "./dom.js";
-import { lazy } from "./lazy.js";
+import { lazy, moduleOf } from "./lazy.js";
 import { MarkdownView } from "./markdown.js";
 import { toolLabel } from "./tool-names.js";
 
 /** @typedef {import("./session.js").Session} Session */
-/**
- * @typedef {import("./tool-card.js").Context & {
- *   retry: () => void, client: import("./client.js").AgentClient,
- *   regenerate: (promptId: string) => boolean, edit: (promptId: string, text: string) => boolean,
- * switchBranch: (branchId: string) => void,
- *   feedback: (messageId: string, value: number, comment?: string) => Promise<boolean>,
- *   unqueue: () => any, rewrite: (message: import("./types.d.ts").Message) => void,
- *   actions: Map<string, import("./actions.js").Action>,
- *   activities: Map<string, (content: unknown, element: HTMLElement) => void>, host: HTMLElement,
- * style: () => Promise<unknown>,
- * }} Context
- */
-
-/**
- * @typedef {{ element: HTMLElement, update: (message: import("./types.d.ts").Message, session:
- *   Session) => void, remove?: ()
- *   => void }} View
- */
+/** @typedef {import("./types.d.ts").MessageContext} Context */
+/** @typedef {import("./types.d.ts").MessageView} View */
 
 /**
  * By role. Messages with other roles are not shown.
@@ -56,7 +40,7 @@ function userView(context) {
     setText(bubble, textOf(message.content));
     const files = message.metadata?.attachments ?? message.attachments;
     if (!files || !client.attachmentsUrl) return;
-    const [module] = await Promise.all([lazy(() => import("./sent-files.js")), context.style()]);
+    const module = await context.withStyle(moduleOf(context.host, "sent-files"));
     if (module) module.showFiles(bubble, files, context);
     else shown = undefined;
   };
@@ -107,7 +91,7 @@ function assistantView(context) {
     prose.update(text, conversation.messages.at(-1) === message && (session.busy || isCut));
     const sources = message.metadata?.sources;
     if (sources) {
-      lazy(() => import("./sources.js")).then((it) => it?.showSources(element, sources, context));
+      moduleOf(context.host, "sources").then((it) => it?.showSources(element, sources, context));
     }
     if (!message.toolCalls?.length) return;
     if (!tools.parentNode) prose.element.after(tools);
@@ -158,7 +142,7 @@ function activityView(context) {
     const { activities } = context;
     if (message === shown[0] && activities === shown[1]) return;
     shown = [message, activities];
-    const [module] = await Promise.all([lazy(() => import("./activity.js")), context.style()]);
+    const module = await context.withStyle(lazy(() => import("./activity.js")));
     if (!module) shown = [];
     else if (message === shown[0]) module.showActivity(element, message, context);
   };

@@ -1,9 +1,10 @@
 // @ts-check
 /**
- * The list above the input: skills behind "/", and records behind "@" (mentions.js). Here are also
- * the {blanks} of skills' prompts. The first use loads this module.
+ * The list above the input: skills behind "/", and records behind "@", of the part mentions. Here
+ * are also the {blanks} of skills' prompts. The first use loads this module.
  */
 import { h } from "./dom.js";
+import { moduleOf } from "./lazy.js";
 import { format } from "./strings.js";
 
 /** @typedef {import("./types.d.ts").Skill} Skill */
@@ -15,7 +16,8 @@ import { format } from "./strings.js";
  * @typedef {{
  *   strings: import("./strings.js").Strings, send: (text: string) => boolean,
  *   fill: (text: string) => void, hint: (text: string) => void, shortcuts: () => void,
- *   host: any, memory: import("./thread-memory.js").ThreadMemory, load: import("./lazy.js").Load,
+ *   host: import("./agui-chat.js").AguiChatElement & { getSkillContext?: () => object },
+ *   memory: import("./thread-memory.js").ThreadMemory, load: import("./lazy.js").Load,
  * }} Context
  */
 
@@ -38,7 +40,7 @@ export class Palette {
   /** The blanks of the prompt in the input. @type {string[]} */
   #blanks = [];
   #warned = false;
-  /** @type {import("./mentions.js").Mentions | undefined} */
+  /** @type {import("../agui_mentions/mentions.js").Mentions | undefined} */
   #mentions;
   #outside = (/** @type {Event} */ event) => {
     const column = /** @type {Element} */ (this.element.parentElement);
@@ -80,7 +82,7 @@ export class Palette {
   async #loadMentions() {
     const { host, load } = this.#context;
     if (this.#mentions || !host.dataset.mentionsUrl || !this.#input.value.includes("@")) return;
-    const module = await load(() => import("./mentions.js"));
+    const module = await moduleOf(host, "mentions", load);
     if (module) this.#mentions ??= new module.Mentions(this.#input, this, this.#context);
   }
 

@@ -42,8 +42,8 @@ export class PromptBar extends Toolbar {
   }
 
   async #addVersions() {
-    const { strings, switchBranch, style } = this.context;
-    const [module] = await Promise.all([lazy(() => import("./versions.js")), style()]);
+    const { strings, switchBranch, withStyle } = this.context;
+    const module = await withStyle(lazy(() => import("./versions.js")));
     if (!module || this.#versions) return;
     this.#versions = new module.Versions(strings, switchBranch);
     this.edit.after(this.#versions.element);

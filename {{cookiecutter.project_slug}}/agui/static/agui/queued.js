@@ -68,7 +68,9 @@ export class Queued {
   }
 
   #edit() {
-    const { text, attachments } = this.#context.unqueue();
+    const message = this.#context.unqueue();
+    if (!message) return;
+    const { text, attachments } = message;
     this.#context.rewrite({
       content: text,
       ...(attachments.length && { metadata: { attachments } }),

@@ -3,8 +3,7 @@
  * What an answer has beside its text: colours of code, formulas, tables that can be sorted. Loaded
  * with the first answer that has one of them; each comes with its own first use.
  */
-import { lazy } from "./lazy.js";
-import { moduleOf } from "./part-modules.js";
+import { lazy, moduleOf } from "./lazy.js";
 import { SAVE_WORDS } from "./save-words.js";
 
 /** In English; the tables of other languages have these, too. */

@@ -1,6 +1,7 @@
 // @ts-check
 /** The page of shortcuts. */
 import { h, iconButton } from "./dom.js";
+import { moduleAddress } from "./lazy.js";
 
 /** In English; the tables of other languages have these, too. */
 export const SHORTCUT_WORDS = {
@@ -61,7 +62,7 @@ export function showShortcuts({ host, panel, strings }) {
   const words = { ...SHORTCUT_WORDS, ...strings };
   const close = iconButton("close", words.close, () => dialog.close());
   const look = { class: "shortcuts", part: "shortcuts", "aria-label": words.shortcuts };
-  const canMention = host.dataset.mentionsUrl;
+  const canMention = host.dataset.mentionsUrl && moduleAddress(host, "mentions");
   /** @type {HTMLDialogElement} */
   const dialog = h(
     "dialog", look,

@@ -23,10 +23,14 @@ export class Styles {
     this.base = this.#add("agui-chat.css", host.dataset.stylesheetUrl);
   }
 
-  /** Add the styles that not every chat needs. */
-  addFrame() {
+  /**
+   * Wait for a module, and for the styles that not every chat needs.
+   * @template T @param {Promise<T>} [loading] @returns {Promise<T>}
+   */
+  async withFrame(loading) {
     const add = () => this.#add("agui-frame.css", this.#host.dataset.frameStylesheetUrl);
-    return (this.#frame ??= this.base.then(add));
+    await (this.#frame ??= this.base.then(add));
+    return /** @type {Promise<T>} */ (loading);
   }
 
   /** @param {string} name @param {string} [url] */

@@ -18,9 +18,10 @@ import { parse, readable, resultView } from "./values.js";
  * @typedef {{
  *   strings: import("./strings.js").Strings, tools: Map<string, import("./types.d.ts").Tool>,
  *   Question: typeof import("./question.js").Question | null,
- *   decide: (interruptId: string, decision: Decision | null) => void, style: () =>
- *     Promise<unknown>, load: import("./lazy.js").Load,
- * }} Context `Question` is null until the first interrupt has loaded it
+ *   decide: (interruptId: string, decision: Decision | null) => void,
+ *   withStyle: <T>(loading?: Promise<T>) => Promise<T>, load: import("./lazy.js").Load,
+ * }} Context `Question` is null until the first interrupt has loaded it. `withStyle` waits for the
+ *   style that not every chat needs, too
  */
 
 /** @typedef {import("./strings.js").Strings & typeof TOOL_WORDS} Words */
@@ -131,8 +132,7 @@ export class ToolCard {
   }
 
   async #regroup() {
-    const loading = lazy(() => import("./tool-group.js"));
-    const [module] = await Promise.all([loading, this.#context.style()]);
+    const module = await this.#context.withStyle(lazy(() => import("./tool-group.js")));
     module?.regroup(this.element, this.#context.strings, FEW);
   }
 
@@ -161,7 +161,7 @@ export class ToolCard {
       this.#status,
       [words, share, time, edited && strings.changed].filter(Boolean).join(" · "),
     );
-    if (share) this.#context.style();
+    if (share) this.#context.withStyle();
     if (!share) this.#progress.remove();
     else if (!this.#progress.isConnected) this.#details.after(this.#progress);
     this.#progress.value = percent ?? 0;
@@ -202,7 +202,7 @@ export class ToolCard {
       const place = h("div");
       parts.push(place);
       const loading = lazy(() => import("./arguments.js"));
-      Promise.all([loading, this.#context.style()]).then(([module]) => {
+      this.#context.withStyle(loading).then((module) => {
         if (module) place.append(...module.callArguments(json, edited, strings, secrets));
       });
     } else if (json === "{}" || !json) {

@@ -20,6 +20,11 @@ export interface Attachment {
   size: number;
 }
 
+export interface UploadOptions {
+  signal: AbortSignal;
+  onprogress: (part: number) => void;
+}
+
 export interface ToolCall {
   id: string;
   type?: "function";
@@ -324,12 +329,12 @@ export type Table = typeof import("./strings.js").STRINGS &
   typeof import("./answer-bar.js").ANSWER_WORDS &
   typeof import("./answer-form.js").FORM_WORDS &
   typeof import("./arguments.js").ARGUMENT_WORDS &
-  typeof import("./attachments.js").ATTACHMENT_WORDS &
+  typeof import("../agui_attachments/attachments.js").ATTACHMENT_WORDS &
   typeof import("./background.js").BACKGROUND_WORDS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
-  typeof import("./feedback-form.js").FEEDBACK_WORDS &
-  typeof import("./file-face.js").FILE_WORDS &
-  typeof import("./mentions.js").MENTION_WORDS &
+  typeof import("../agui_feedback/feedback-form.js").FEEDBACK_WORDS &
+  typeof import("../agui_attachments/file-face.js").FILE_WORDS &
+  typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
   typeof import("./message-editor.js").EDITOR_WORDS &
   typeof import("./model-picker.js").MODEL_WORDS &
   typeof import("./palette.js").PALETTE_WORDS &
@@ -341,9 +346,9 @@ export type Table = typeof import("./strings.js").STRINGS &
   typeof import("./rich-text.js").RICH_WORDS &
   typeof import("./save-words.js").SAVE_WORDS &
   typeof import("./shortcuts.js").SHORTCUT_WORDS &
-  typeof import("./sources.js").SOURCE_WORDS &
+  typeof import("../agui_sources/sources.js").SOURCE_WORDS &
   typeof import("./standing-questions.js").STANDING_WORDS &
-  typeof import("./suggestions.js").SUGGESTION_WORDS &
+  typeof import("../agui_suggestions/suggestions.js").SUGGESTION_WORDS &
   typeof import("./table.js").TABLE_WORDS &
   typeof import("./table-activity.js").ACTIVITY_WORDS &
   typeof import("./text-block.js").TEXT_WORDS &
@@ -356,4 +361,53 @@ export type Table = typeof import("./strings.js").STRINGS &
   typeof import("./turn-notes.js").NOTE_WORDS &
   typeof import("./usage.js").USAGE_WORDS &
   typeof import("./versions.js").VERSION_WORDS &
-  typeof import("./voice.js").VOICE_WORDS;
+  typeof import("../agui_voice/voice.js").VOICE_WORDS;
+
+/** What a module under `activity:<type>` exports. `update` throws for what it can't show. */
+export interface ActivityModule {
+  view: (context: ViewContext) => View;
+}
+export interface ViewContext {
+  strings: import("./strings.js").Strings;
+  load: import("./lazy.js").Load;
+  host: HTMLElement;
+}
+export interface View {
+  element: HTMLElement;
+  update: (content: Record<string, unknown>) => void;
+}
+
+/** What the modules of parts export, by the name that the page asks for (`moduleOf`). */
+export interface PartModules {
+  [activity: `activity:${string}`]: ActivityModule;
+  math: { drawFormulas: (codes: Element[]) => void };
+  attachments: Pick<typeof import("../agui_attachments/attachments.js"), "Attachments">;
+  feedback: Pick<typeof import("../agui_feedback/judging.js"), "judge">;
+  mentions: Pick<typeof import("../agui_mentions/mentions.js"), "Mentions">;
+  "sent-files": Pick<typeof import("../agui_attachments/sent-files.js"), "showFiles">;
+  sources: Pick<typeof import("../agui_sources/sources.js"), "showSources">;
+  suggestions: Pick<typeof import("../agui_suggestions/suggestions.js"), "Suggestions">;
+  upload: Pick<typeof import("../agui_attachments/files.js"), "post">;
+  voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
+}
+
+/** What the views of messages have at hand. */
+export type MessageContext = import("./tool-card.js").Context & {
+  host: HTMLElement;
+  client: import("./client.js").AgentClient;
+  activities: Map<string, import("./activity.js").Draw>;
+  actions: Map<string, import("./actions.js").Action>;
+  retry: () => void;
+  regenerate: (promptId: string) => boolean;
+  edit: (promptId: string, text: string) => boolean;
+  rewrite: (message: Returned) => void;
+  switchBranch: (branchId: string) => void;
+  feedback: (messageId: string, value: number, comment?: string) => Promise<boolean>;
+  unqueue: () => import("./outbox.js").Queued | null;
+};
+/** What the transcript makes for each message. */
+export interface MessageView {
+  element: HTMLElement;
+  update: (message: Message, session: import("./session.js").Session) => void;
+  remove?: () => void;
+}

@@ -26,7 +26,7 @@ export const CHART_WORDS = {
 
 /** @typedef {import("../agui/strings.js").Strings & typeof CHART_WORDS} Words */
 
-/** @type {import("../agui/part-modules.js").ActivityModule["view"]} */
+/** @type {import("../agui/types.d.ts").ActivityModule["view"]} */
 export function view(context) {
   const strings = { ...CHART_WORDS, ...context.strings };
   const title = h("p", { class: "activity-title" });

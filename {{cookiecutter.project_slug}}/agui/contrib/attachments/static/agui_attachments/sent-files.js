@@ -1,18 +1,20 @@
 // @ts-check
 /** The files of a sent message, to download. The first message with files loads this module. */
-import { HttpError } from "./client.js";
-import { h } from "./dom.js";
-import { FILE_WORDS, fileFace, fileList, ownText, readFiles } from "./file-face.js";
-import { reasonOf, signInLink } from "./file-face.js";
+import { HttpError } from "../agui/client.js";
+import { h } from "../agui/dom.js";
+import { FILE_WORDS, fileFace, fileList, ownText, readFiles, reasonOf } from "./file-face.js";
 import { fileUrl } from "./files.js";
-import { format } from "./strings.js";
+import { signInLink } from "../agui/sign-in.js";
+import { format } from "../agui/strings.js";
 
 /** How long a browser may take to begin a download, in milliseconds. */
 const BEGIN_MS = 60_000;
 
 /**
- * @typedef {{ strings: import("./strings.js").Strings, client: import("./client.js").AgentClient,
- *   host: HTMLElement }} Context
+ * @typedef {{
+ *   strings: import("../agui/strings.js").Strings, client: import("../agui/client.js").AgentClient,
+ *   host: HTMLElement,
+ * }} Context
  */
 
 /**
@@ -30,7 +32,7 @@ export function showFiles(bubble, named, context) {
   bubble.before(list);
 }
 
-/** @param {import("./uploads.js").Attachment} attachment @param {Context} context */
+/** @param {import("../agui/types.d.ts").Attachment} attachment @param {Context} context */
 function sentFile({ id, name, size }, { strings, client, host }) {
   const { nodes } = fileFace(name, size, strings.lang);
   const failure = h("p", { class: "file-failure", hidden: true });

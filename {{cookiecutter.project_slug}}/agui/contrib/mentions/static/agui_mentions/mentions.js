@@ -3,8 +3,8 @@
  * Records that the user mentions with "@": the list of those that the server finds, and what a
  * message tells of them. palette.js loads this module with the first "@".
  */
-import { textOf } from "./messages.js";
-import { heading } from "./strings.js";
+import { textOf } from "../agui/messages.js";
+import { heading } from "../agui/strings.js";
 
 /** @typedef {{ kind: string, id: string, title: string, detail?: string }} Mention */
 
@@ -37,8 +37,8 @@ export class Mentions {
 
   /**
    * @param {HTMLTextAreaElement} input
-   * @param {import("./palette.js").Palette} palette its list shows the records
-   * @param {import("./palette.js").Context} context
+   * @param {import("../agui/palette.js").Palette} palette its list shows the records
+   * @param {import("../agui/palette.js").Context} context
    */
   constructor(input, palette, context) {
     this.#input = input;
@@ -49,7 +49,9 @@ export class Mentions {
     const { session } = context.host;
     /** @param {string} type @param {(detail: any) => void} listener */
     const on = (type, listener) =>
-      session.addEventListener(type, (/** @type {CustomEvent} */ { detail }) => listener(detail));
+      session.addEventListener(type, (event) => {
+        listener(/** @type {CustomEvent} */ (event).detail);
+      });
     on("start", ({ messages: [message] }) => this.#send(message));
     on("returned", ({ metadata }) => this.#keep([...this.#chosen, ...(metadata?.mentions ?? [])]));
     on("signed-out", () => this.#keep([]));
@@ -140,7 +142,7 @@ export class Mentions {
   /**
    * Name the records that a message mentions, before it is sent. Its metadata comes back with the
    * thread, so it keeps them when it is edited or answered again.
-   * @param {import("./types.d.ts").Message} [message]
+   * @param {import("../agui/types.d.ts").Message} [message]
    */
   #send(message) {
     if (message?.role !== "user" || message.metadata?.mentions) return;

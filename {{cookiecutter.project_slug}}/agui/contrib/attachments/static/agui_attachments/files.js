@@ -3,10 +3,10 @@
  * The requests about files. An upload is not a `fetch`, because only XMLHttpRequest reports its
  * progress.
  */
-import { checked } from "./client.js";
+import { checked } from "../agui/client.js";
 
-/** @typedef {import("./client.js").AgentClient} AgentClient */
-/** @typedef {{ signal: AbortSignal, onprogress: (part: number) => void }} UploadOptions */
+/** @typedef {import("../agui/client.js").AgentClient} AgentClient */
+/** @typedef {import("../agui/types.d.ts").UploadOptions} UploadOptions */
 /** @typedef {(url: string, form: FormData, options: UploadOptions) => Promise<Response>} Upload */
 
 /**

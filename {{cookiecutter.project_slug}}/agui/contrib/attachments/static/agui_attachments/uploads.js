@@ -4,10 +4,7 @@
  * The first file loads it.
  */
 
-/**
- * @typedef {{ id: string, name: string, mime: string, size: number }} Attachment in the server's
- *   answer, and in a message
- */
+/** @typedef {import("../agui/types.d.ts").Attachment} Attachment */
 /**
  * @typedef {{ code?: string, message?: string, status?: number, accepted?: string[] }} Failure
  *   `accepted`: the media types that the server takes

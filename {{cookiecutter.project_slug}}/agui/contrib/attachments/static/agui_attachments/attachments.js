@@ -1,18 +1,18 @@
 // @ts-check
 /** The files of the next message, above its text. The first file loads this module. */
-import { h, iconButton } from "./dom.js";
-import { describe, fileFace, fileList, ownText, readFiles } from "./file-face.js";
-import { reasonOf, signInLink } from "./file-face.js";
+import { h, iconButton } from "../agui/dom.js";
+import { describe, fileFace, fileList, ownText, readFiles, reasonOf } from "./file-face.js";
 import { fileUrl, uploadFile } from "./files.js";
-import { reconcile } from "./keyed.js";
-import { format } from "./strings.js";
+import { reconcile } from "../agui/keyed.js";
+import { signInLink } from "../agui/sign-in.js";
+import { format } from "../agui/strings.js";
 import { isFinal, Uploads } from "./uploads.js";
 
 /** @typedef {import("./uploads.js").Upload} Upload */
 /**
  * @typedef {{
- *   strings: import("./strings.js").Strings, client: import("./client.js").AgentClient,
- *   host: import("./agui-chat.js").AguiChatElement, focus: () => void,
+ *   strings: import("../agui/strings.js").Strings, client: import("../agui/client.js").AgentClient,
+ *   host: import("../agui/agui-chat.js").AguiChatElement,
  * }} Context
  */
 
@@ -30,16 +30,21 @@ export const ATTACHMENT_WORDS = {
 
 export class Attachments {
   #context;
+  #composer;
   /** @type {Map<Upload, Chip>} */
   #chips = new Map();
   #list;
   #status = h("p", { class: "visually-hidden", role: "status" });
   uploads;
-  element;
 
-  /** @param {Context} context */
-  constructor(context) {
+  /**
+   * @param {Context} context
+   * @param {{ enable: () => void, focus: () => void }} composer its buttons follow the files
+   * @param {HTMLElement} box where the files are shown
+   */
+  constructor(context, composer, box) {
     const { client, host, strings } = (this.#context = context);
+    this.#composer = composer;
     /** @type {import("./files.js").Upload} */
     const upload = (...about) => host.upload(...about);
     this.uploads = new Uploads({
@@ -48,7 +53,7 @@ export class Attachments {
       discard: (id) => client.send(fileUrl(client, id), { method: "DELETE" }),
     });
     this.#list = fileList(strings);
-    this.element = h("div", { class: "tray" }, this.#list, this.#status);
+    box.prepend(h("div", { class: "tray" }, this.#list, this.#status));
     this.uploads.addEventListener("change", () => this.#render());
     this.uploads.addEventListener("settled", (event) => {
       this.#announce(/** @type {CustomEvent<Upload>} */ (event).detail);
@@ -72,6 +77,7 @@ export class Attachments {
       drop: (chip) => chip.element.remove(),
     });
     for (const chip of chips) chip.update();
+    this.#composer.enable();
   }
 
   /** @param {Upload} upload */
@@ -82,7 +88,7 @@ export class Attachments {
       const next = this.#list.children[Math.min(at, this.#list.children.length - 1)];
       const button = /** @type {HTMLElement | null} */ (next?.querySelector(".remove"));
       if (button) button.focus();
-      else this.#context.focus();
+      else this.#composer.focus();
     };
     const retry = () => this.uploads.retry(upload);
     const chip = new Chip(this.#context, upload, { remove, retry });

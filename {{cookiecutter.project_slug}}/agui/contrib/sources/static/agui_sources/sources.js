@@ -3,9 +3,9 @@
  * The sources of an answer: a list below it, and marks such as [1] in its text, which lead to the
  * list. Loaded with the first answer that has sources.
  */
-import { h, icon } from "./dom.js";
-import { adopt } from "./own-style.js";
-import { counted, format } from "./strings.js";
+import { h, icon } from "../agui/dom.js";
+import { adopt } from "../agui/own-style.js";
+import { counted, format } from "../agui/strings.js";
 
 /** In English; the tables of other languages have these, too. */
 export const SOURCE_WORDS = {
@@ -40,7 +40,7 @@ const shown = new WeakMap();
 
 /**
  * @param {HTMLElement} answer @param {unknown} told the sources as the server sends them
- * @param {import("./message-views.js").Context} context
+ * @param {import("../agui/message-views.js").Context} context
  */
 export function showSources(answer, told, { strings }) {
   const sources = shown.get(answer) ?? new AnswerSources(answer, { ...SOURCE_WORDS, ...strings });
@@ -61,7 +61,7 @@ class AnswerSources {
 
   /**
    * @param {HTMLElement} answer
-   * @param {import("./strings.js").Strings & typeof SOURCE_WORDS} words
+   * @param {import("../agui/strings.js").Strings & typeof SOURCE_WORDS} words
    */
   constructor(answer, words) {
     this.#answer = answer;

@@ -1,9 +1,9 @@
 // @ts-check
 /** How a file looks, in the input and in sent messages: icon, name, size, error. */
-import { h, icon } from "./dom.js";
-import { format } from "./strings.js";
+import { h, icon } from "../agui/dom.js";
+import { format } from "../agui/strings.js";
 
-/** @typedef {import("./strings.js").Strings} Strings */
+/** @typedef {import("../agui/strings.js").Strings} Strings */
 
 /** In English; the tables of other languages have these, too. */
 export const FILE_WORDS = {
@@ -20,7 +20,7 @@ export const FILE_WORDS = {
 
 /**
  * Read the files that a message names.
- * @param {unknown} named @returns {import("./uploads.js").Attachment[]}
+ * @param {unknown} named @returns {import("../agui/types.d.ts").Attachment[]}
  */
 export function readFiles(named) {
   if (!Array.isArray(named)) return [];
@@ -106,13 +106,4 @@ export function reasonOf({ code, message, accepted }, strings, maxBytes) {
     return format(words.unknown_kind, { kinds: kinds.filter(Boolean).join(", ") });
   }
   return String(words[code ?? ""] ?? message ?? strings.failedTitle);
-}
-
-/**
- * A link to sign in, in a new tab, so that this page keeps its draft.
- * @param {{ code?: string }} error @param {Strings} strings @param {string} [url]
- */
-export function signInLink({ code }, { signIn }, url) {
-  if (code !== "unauthorized" || !url) return null;
-  return h("a", { href: url, target: "_blank", rel: "noopener" }, signIn);
 }

@@ -3,9 +3,9 @@
  * The microphone: record speech, let the server transcribe it, and put the text into the input.
  * Only the user sends it. The first use loads this module with its texts.
  */
-import { h, icon, iconButton, setAttribute, setText } from "./dom.js";
-import { signInLink } from "./file-face.js";
-import { format } from "./strings.js";
+import { h, icon, iconButton, setAttribute, setText } from "../agui/dom.js";
+import { signInLink } from "../agui/sign-in.js";
+import { format } from "../agui/strings.js";
 import { clockOf, spaced, waitOf } from "./spoken.js";
 
 /** In English; the tables of other languages have these, too. */
@@ -25,12 +25,12 @@ export const VOICE_WORDS = {
   too_many_recordings: "Too many recordings in a short time. Try again in {time}.",
 };
 
-/** @typedef {import("./strings.js").Strings & typeof VOICE_WORDS} Words */
+/** @typedef {import("../agui/strings.js").Strings & typeof VOICE_WORDS} Words */
 /**
  * @typedef {{
- *   strings: import("./strings.js").Strings, host: import("./agui-chat.js").AguiChatElement,
- *   button: HTMLElement, input: HTMLTextAreaElement, invite: () => void,
- * }} Context
+ *   strings: import("../agui/strings.js").Strings, button: HTMLElement, input: HTMLTextAreaElement,
+ *   host: import("../agui/agui-chat.js").AguiChatElement, invite: () => void, box: HTMLElement,
+ * }} Context `box`: where the recording is shown
  */
 /** @typedef {"asking" | "recording" | "transcribing" | "failed" | null} State */
 
@@ -69,6 +69,7 @@ export class Voice {
       "div", { class: "voice" },
       this.#dots, this.#sign, this.#clock, this.#status, this.#retry, this.#close,
     );
+    context.box.prepend(this.element);
     this.#show(null);
   }
 

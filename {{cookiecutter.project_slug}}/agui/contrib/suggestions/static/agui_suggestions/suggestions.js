@@ -3,7 +3,7 @@
  * Suggestions for the user's next message, below the last answer: a click sends one. Loaded with
  * the first suggestions.
  */
-import { h } from "./dom.js";
+import { h } from "../agui/dom.js";
 
 /** In English; the tables of other languages have these, too. */
 export const SUGGESTION_WORDS = { suggestions: "Suggested messages" };
@@ -13,9 +13,9 @@ export class Suggestions {
   /** @type {unknown} */ #shown;
   element;
 
-  /** @param {import("./message-views.js").Context} context @param {HTMLElement} column */
+  /** @param {import("../agui/message-views.js").Context} context @param {HTMLElement} column */
   constructor({ host, strings }, column) {
-    this.#host = /** @type {any} */ (host);
+    this.#host = /** @type {import("../agui/agui-chat.js").AguiChatElement} */ (host);
     const words = { ...SUGGESTION_WORDS, ...strings };
     this.element = h("div", {
       class: "chips",
@@ -27,7 +27,7 @@ export class Suggestions {
     column.append(this.element);
   }
 
-  /** @param {import("./session.js").Session} session */
+  /** @param {import("../agui/session.js").Session} session */
   render(session) {
     const { conversation: { messages, status }, queued, loading } = session;
     const isOpen = !session.busy && !queued && !loading && status === "idle";
