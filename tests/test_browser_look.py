@@ -723,6 +723,7 @@ def test_everything_fits_at_400_percent(open_chat, look):
         if name == "empty":
             ask(page, "hello", *text("m", MARKDOWN))
             end(page)
+            expect(page.locator(".prose math")).to_have_count(2)
 
 
 def test_sign_in_has_no_finding(new_page, live_project, look):
