@@ -314,6 +314,17 @@ def test_an_upgrade_changes_a_file_and_a_line(in_use: Path, newer: Path):
     assert "mine==1.0" in (in_use / "constraints.txt").read_text()
 
 
+@pytest.mark.nightly
+def test_another_package_of_the_same_version_is_installed(packaged: Path, template: Path, tmp_path: Path):
+    """As between two commits of the template: uv keeps what it has installed by name and version."""
+    shutil.copytree(template, tmp_path / "later")
+    for mark in ("ONCE", "TWICE"):
+        with (tmp_path / "later" / TEMPLATE_NAME / "agui/money.py").open("a") as module:
+            module.write(f"\n{mark} = True\n")
+        assert make(packaged, "upgrade", f"FROM={tmp_path / 'later'}").returncode == 0
+        assert python(packaged, f"from agui import money; print(money.{mark})") == "True"
+
+
 @pytest.mark.parametrize("in_use", ["source"], indirect=True)
 @pytest.mark.nightly
 def test_an_upgrade_loses_no_change_of_the_engine(in_use: Path, newer: Path):
