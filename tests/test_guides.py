@@ -137,9 +137,9 @@ def test_settings_that_a_guide_names_exist(name: str):
 def test_connections_are_those_of_the_settings():
     settings = dict(re.findall(r"^\| `([A-Z_]+)` \| .*? \| `(\d+)` \|", (MANUAL / "settings.md").read_text(), re.M))
     threads, database = int(settings["TOOL_THREADS"]), int(settings["DATABASE_THREADS"])
-    pools = re.search(r'Pool = Literal\["tools", (.*)\]', (PROJECT / "agui/blocking/executor.py").read_text())
-    assert pools
-    most = threads + database * len(pools[1].split(",")) + 1  # Heartbeats have a connection of their own.
+    code = "".join(path.read_text() for path in (PROJECT / "agui").rglob("*.py"))
+    pools = set(re.findall(r'pool(?:: Pool)? ?= ?"(\w+)"', code)) - {"tools"}
+    most = threads + database * len(pools) + 1  # Heartbeats have a connection of their own.
     section = (MANUAL / "operate.md").read_text().split("\n## Connections to the database\n")[1].split("\n## ")[0]
     assert str(most) in re.findall(r"\d+", section)
 

@@ -216,17 +216,17 @@ def test_now_is_the_time_of_the_database(built):
 @pytest.mark.parametrize(
     ("columns", "where"),
     [
-        ({"attempts": F("attempts") + 1}, {"thread_id": "t"}),
-        ({"attempts": 1}, {"owner_id": None}),
-        ({"attempts": 1}, {"thread_id__in": ["t"]}),
-        ({"attempts": 1}, {"usage": {"a": 1}}),
+        ({"unpriced": F("unpriced") + 1}, {"thread_id": "t"}),
+        ({"unpriced": 1}, {"owner_id": None}),
+        ({"unpriced": 1}, {"thread_id__in": ["t"]}),
+        ({"unpriced": 1}, {"usage": {"a": 1}}),
     ],
 )
 def test_what_is_not_plain_goes_the_usual_way(columns, where, built):
     insert(Run(thread_id="t", run_id="r", usage={"a": 1}))
     assert update(Run, columns, **where) == 1
     assert built
-    assert Run.objects.get().attempts == 1
+    assert Run.objects.get().unpriced == 1
 
 
 def test_related_rows_go_the_usual_way(parents, built):
