@@ -85,7 +85,7 @@ def _compiling(project: Project, place: Place, wheels: Path | None = None) -> li
     lines = []
     is_table = place.path is not None and place.path.suffix == ".toml"
     for directory, command, _ in _made_from(project, place):
-        # It does not read [tool.uv] of pyproject.toml.
+        # pip-compile does not read [tool.uv] of pyproject.toml.
         if wheels is not None and is_table and "pip-compile" in command:
             folder = shlex.quote(Path(os.path.relpath(wheels, directory)).as_posix())
             if f"--find-links={folder}" not in command.split():

@@ -188,7 +188,7 @@ def _plan_urls(project: Project, changes: Changes) -> None:
     route = ROUTE
     taken = [*python_files.sources(module, "include"), *python_files.sources(module, "path")]
     if any(not package.startswith("django.") for package in taken):
-        # Others have a `path` of their own.
+        # Here `path` or `include` is another library's function.
         route = ROUTE.replace("path(", "django.urls.path(").replace(
             "include(", "django.urls.include("
         )

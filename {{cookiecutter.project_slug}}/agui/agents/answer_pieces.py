@@ -3,6 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from pydantic_ai.messages import (
@@ -115,9 +116,13 @@ class NativeCalls:
         call = self._call_of(part)
         if call:
             return replace(part, tool_call_id=call.part.tool_call_id)
-        if part.tool_call_id in call_ids(self._before, is_suspended=True):
+        if part.tool_call_id in self._suspended:
             return part
         return None
+
+    @cached_property
+    def _suspended(self) -> set[str]:
+        return call_ids(self._before, is_suspended=True)
 
     def _call_of(self, part: NativeToolReturnPart) -> Piece | None:
         for calls in (self._by_id[part.tool_call_id], self._by_name[part.tool_name]):

@@ -80,9 +80,11 @@ async def accept(key: str) -> Ordered | None:
     view: Any = resolve(order.path).func
     store = store_class()().for_scope(row.scope)
     log = await _adopt(row, order.fingerprint)
-    row.order.attempts += 1
-    await in_database(row.order.save)
-    return Ordered(row, order, row.order.attempts, view.endpoint, store, log)
+    attempts = row.order.attempts + 1
+    kept = RunOrder.objects.filter(run__pk=key)
+    # A `save` would bring back an order that another worker has closed meanwhile.
+    await in_database(lambda: kept.update(attempts=attempts))
+    return Ordered(row, order, attempts, view.endpoint, store, log)
 
 
 def _claim(key: str) -> Any:

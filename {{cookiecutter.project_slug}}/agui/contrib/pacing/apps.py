@@ -4,7 +4,7 @@ from typing import Any
 from agui.lazy_import import LazyImport
 from agui.parts import Part
 
-# It imports Twisted, which no other server needs.
+# This module imports Twisted, which no other server needs.
 daphne_patches = LazyImport("agui.contrib.pacing.daphne_patches")
 
 
