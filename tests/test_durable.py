@@ -240,7 +240,7 @@ def test_a_turn_after_it_finds_the_thread_free(site: Site):
         site.start_worker()
     body = begin("next turn", threadId=first["threadId"])
     assert check_stream(site.run(body), body).ended["outcome"] == {"type": "success"}
-    for left in ("agui_durable_tooloutcome", "agui_run WHERE status = 'running' OR \"order\" IS NOT NULL"):
+    for left in ("agui_durable_tooloutcome", "agui_durable_runorder", "agui_run WHERE status = 'running'"):
         wait_until(lambda: site.query(f"SELECT count(*) FROM {left}") == ["0"])  # noqa: B023, S608
 
 
