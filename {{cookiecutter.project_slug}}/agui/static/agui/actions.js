@@ -3,14 +3,8 @@
 import { h, icon } from "./dom.js";
 import { arrange, reconcile } from "./keyed.js";
 
-/**
- * `icon` is the path of an SVG on a grid of 24 by 24. The chat calls `run` with the answer, message
- * or thread that the button is about.
- * @typedef {{
- *   name: string, label: string, icon: string, on: "answer" | "composer" | "header",
- *   run: (about: any) => unknown,
- * }} Action
- */
+/** @typedef {import("./agui-chat.d.ts").Action} Action */
+/** @typedef {import("./agui-chat.d.ts").About} About */
 
 export class Actions {
   element = h("span", { class: "own-actions" });
@@ -21,7 +15,7 @@ export class Actions {
 
   /**
    * @param {Action["on"]} on
-   * @param {() => unknown} about what a button is about when it is pressed
+   * @param {() => Partial<About>} about what a button is about when it is pressed
    */
   constructor(on, about) {
     this.#on = on;
@@ -41,7 +35,7 @@ export class Actions {
 
   /** @param {Action} action @returns {HTMLElement} */
   #make({ name, label, icon: path, run }) {
-    const onclick = () => run(this.#about());
+    const onclick = () => run(/** @type {About} */ (this.#about()));
     const look = { type: "button", class: "icon-button", part: "action", title: label, onclick };
     return h("button", { ...look, "aria-label": label, "data-action": name }, icon(name, path));
   }

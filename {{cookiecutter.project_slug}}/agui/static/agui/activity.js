@@ -10,7 +10,7 @@ import { fetchModule, moduleOf } from "./lazy.js";
  * @typedef {Record<string, unknown>} Content
  * @typedef {{ activityType: string, content: Content }} Activity
  * @typedef {import("./types.d.ts").View} View
- * @typedef {(content: any, element: HTMLElement) => void} Draw
+ * @typedef {import("./agui-chat.d.ts").Draw} Draw
  * @typedef {import("./types.d.ts").ViewContext & { activities: Map<string, Draw> }} Context
  */
 

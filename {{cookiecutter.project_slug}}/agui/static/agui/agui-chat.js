@@ -10,6 +10,7 @@ import { Styles } from "./styles.js";
 import { Tabs } from "./tabs.js";
 import { ThreadMemory } from "./thread-memory.js";
 
+/** @typedef {import("./agui-chat.d.ts").AguiChatElement} PublicElement */
 /**
  * A chat with an AG-UI agent. This is all that a page can use of it. page.md explains it.
  * @attr endpoint, data-tools-url, data-skills-url, data-threads-url, data-attachments-url,
@@ -45,6 +46,7 @@ import { ThreadMemory } from "./thread-memory.js";
  * @cssprop --agui-accent, --agui-accent-text, --agui-background, --agui-surface, --agui-border,
  *   --agui-text, --agui-muted, --agui-danger, --agui-font, --agui-font-mono, --agui-radius,
  *   --agui-width, --agui-panel-width, --agui-panel-height, --agui-docked-top
+ * @implements {PublicElement}
  */
 export class AguiChatElement extends HTMLElement {
   static observedAttributes = ["title-text", "description-text", "placement", "collapsed"];
@@ -109,7 +111,7 @@ export class AguiChatElement extends HTMLElement {
 
   /**
    * Let the agent do something in the page.
-   * @param {import("./frontend-tools.js").FrontendTool} tool
+   * @param {import("./agui-chat.d.ts").PageTool} tool
    */
   registerTool(tool) {
     this.#catalog.add(tool);
@@ -124,8 +126,8 @@ export class AguiChatElement extends HTMLElement {
 
   /**
    * Describe the page; called for each run. The model reads the result as data.
-   * @returns {{ description: string, value: any }[] | Promise<{ description: string, value: any
-   *   }[]>}
+   * @returns {import("./agui-chat.d.ts").ContextEntry[]
+   *   | Promise<import("./agui-chat.d.ts").ContextEntry[]>}
    */
   getContext() {
     return [];
@@ -183,7 +185,7 @@ export class AguiChatElement extends HTMLElement {
 
   /**
    * Draw activities of a type in an element of the page.
-   * @param {string} type @param {import("./activity.js").Draw} draw
+   * @param {string} type @param {import("./agui-chat.d.ts").Draw} draw
    */
   registerActivity(type, draw) {
     this.#catalog.activities = new Map(this.#catalog.activities).set(type, draw);
@@ -192,14 +194,14 @@ export class AguiChatElement extends HTMLElement {
 
   /**
    * Show CUSTOM events of a name in the conversation, drawn by the page.
-   * @param {string} name @param {import("./activity.js").Draw} draw
+   * @param {string} name @param {import("./agui-chat.d.ts").Draw} draw
    */
   registerEvent(name, draw) {
     this.session.drawEvent(name);
     this.registerActivity(`event ${name}`, draw);
   }
 
-  /** Add a button. @param {import("./actions.js").Action} action */
+  /** Add a button. @param {import("./agui-chat.d.ts").Action} action */
   registerAction(action) {
     this.#catalog.addAction(action);
     this.#page?.schedule();
@@ -235,7 +237,7 @@ export class AguiChatElement extends HTMLElement {
     this.#takeOver();
     const table = this.#table ?? tableFor(this, this.dataset.stringsUrl);
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
-    this.#styles ??= new Styles(this, root);
+    this.#styles ??= new Styles(this, root, import.meta.url);
     this.#table = table.then ? await table : table;
     if (signal.aborted) return;
     const page = (this.#page ??= this.#build(root, this.#styles));

@@ -7,7 +7,7 @@ let reading;
 
 /**
  * Read an answer aloud, or stop if it is being read.
- * @param {import("./around.js").Context} context
+ * @param {import("./types.d.ts").PageContext} context
  * @param {{ text: string, messageId?: string }} about
  */
 export function readAloud({ host, strings }, { text, messageId }) {

@@ -1,14 +1,7 @@
 // @ts-check
 /** What users find around the messages, each loaded with its first use. */
 
-/**
- * @typedef {{
- *   host: import("./agui-chat.js").AguiChatElement, panel: HTMLElement, log: HTMLElement,
- *   composer: import("./composer.js").Composer, catalog: import("./catalog.js").Catalog,
- *   strings: import("./strings.js").Strings, load: import("./lazy.js").Load,
- *   memory: import("./thread-memory.js").ThreadMemory,
- * }} Context
- */
+/** @typedef {import("./types.d.ts").PageContext} Context */
 
 const QUOTE = "M6 16.5c2.5-1 3.5-3 3.5-5H5V6.5h5.5v5M15 16.5c2.5-1 3.5-3 3.5-5H14V6.5h5.5v5";
 const SPEAKER = "M4 10v4h3.5l5 4V6l-5 4zM16 9a4.2 4.2 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";

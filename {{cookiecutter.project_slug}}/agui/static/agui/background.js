@@ -15,7 +15,7 @@ export const BACKGROUND_WORDS = {
   notifyDenied: "The browser does not let this page notify you.",
 };
 
-/** @typedef {import("./around.js").Context} Context */
+/** @typedef {import("./types.d.ts").PageContext} Context */
 
 const MARK = "● ";
 const DECLINED = "notify:declined";

@@ -1,26 +1,26 @@
 // @ts-check
 /** The tools and skills of the server, with their labels, and the tools and buttons of the page. */
 
-/** @typedef {import("./frontend-tools.js").FrontendTool} FrontendTool */
+/** @typedef {import("./agui-chat.d.ts").PageTool} PageTool */
 /** @typedef {import("./types.d.ts").Skill} Skill */
 
 export class Catalog {
   /** @type {Map<string, import("./types.d.ts").Tool>} each change makes a new map */
   tools = new Map();
   /**
-   * @type {Map<string, import("./activity.js").Draw>} the page's own
+   * @type {Map<string, import("./agui-chat.d.ts").Draw>} the page's own
    *   drawings, by type; also a new map after each change
    */
   activities = new Map();
   /**
-   * @type {Map<string, import("./actions.js").Action>} the page's buttons; also a new map after
+   * @type {Map<string, import("./agui-chat.d.ts").Action>} the page's buttons; also a new map after
    *   each change
    */
   actions = new Map();
-  /** @type {Map<string, FrontendTool>} */
+  /** @type {Map<string, PageTool>} */
   pageTools = new Map();
 
-  /** @param {import("./actions.js").Action} action */
+  /** @param {import("./agui-chat.d.ts").Action} action */
   addAction(action) {
     const { name, label, on, run } = action;
     const isPlace = ["answer", "composer", "header"].includes(on);
@@ -31,7 +31,7 @@ export class Catalog {
     this.actions = new Map(this.actions).set(name, action);
   }
 
-  /** @param {FrontendTool} tool */
+  /** @param {PageTool} tool */
   add(tool) {
     const { name, handler } = tool;
     if (!/^[\w-]{1,64}$/.test(name ?? "") || typeof handler !== "function") {

@@ -17,7 +17,7 @@ import { Welcome } from "./welcome.js";
 /** @typedef {import("./session.js").Session} Session */
 /**
  * @typedef {{
- *   host: import("./agui-chat.js").AguiChatElement, strings: import("./strings.js").Strings,
+ *   host: import("./agui-chat.d.ts").AguiChatElement, strings: import("./strings.js").Strings,
  *   memory: import("./thread-memory.js").ThreadMemory, styles: import("./styles.js").Styles,
  *   catalog: import("./catalog.js").Catalog, emit: (name: string, detail: unknown) => void,
  * }} Parts
@@ -175,7 +175,7 @@ export class ChatPage {
 
   /**
    * The data and callbacks of the message views.
-   * @returns {import("./message-views.js").Context}
+   * @returns {import("./types.d.ts").MessageContext}
    */
   #context() {
     const { host, strings, styles, catalog } = this.#parts;
@@ -255,7 +255,7 @@ export class ChatPage {
    * Markdown is half of the page's code, so it is loaded when the user begins to write or to read.
    */
   #loadMarkdown() {
-    this.#markdown ??= loadMarkdown().then(() => this.schedule());
+    this.#markdown ??= loadMarkdown(() => import("./reading.js")).then(() => this.schedule());
   }
 
   /** Something has changed. */

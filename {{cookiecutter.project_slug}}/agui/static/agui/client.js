@@ -180,7 +180,7 @@ export class AgentClient extends EventTarget {
     return checked(response);
   }
 
-  /** @param {import("./tabs.js").Message} detail */
+  /** @param {import("./types.d.ts").ThreadChange} detail */
   #tell(detail) {
     this.dispatchEvent(new CustomEvent("done", { detail }));
   }

@@ -13,7 +13,7 @@ import { format } from "./strings.js";
 /**
  * @typedef {{
  *   strings: import("./strings.js").Strings, stop: () => void, editLast: () => boolean,
- *   keep: (draft: string) => void, host: import("./agui-chat.js").AguiChatElement,
+ *   keep: (draft: string) => void, host: import("./agui-chat.d.ts").AguiChatElement,
  *   send: (text: string, attachments?: import("./types.d.ts").Attachment[]) => boolean,
  *   client: import("./client.js").AgentClient, load: import("./lazy.js").Load,
  *   shortcuts: () => void, memory: import("./thread-memory.js").ThreadMemory,

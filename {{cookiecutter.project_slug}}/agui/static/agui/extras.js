@@ -7,7 +7,7 @@ import { h } from "./dom.js";
 import { lazy, moduleOf } from "./lazy.js";
 
 /** @typedef {import("./session.js").Session} Session */
-/** @typedef {import("./message-views.js").Context} Context */
+/** @typedef {import("./types.d.ts").MessageContext} Context */
 /**
  * @typedef {{
  *   render: (session: Session, views: Map<string, { element: HTMLElement }>,

@@ -8,12 +8,8 @@ import { uuid } from "./turns.js";
 
 /** @typedef {import("./types.d.ts").Decision} Decision */
 /** @typedef {import("./types.d.ts").ToolCall} ToolCall */
+/** @typedef {import("./agui-chat.d.ts").PageTool} PageTool */
 /**
- * @typedef {{
- *   name: string, description?: string, parameters?: import("./types.d.ts").Schema,
- *   summary?: string, destructive?: boolean, confirm?: string,
- *   handler: (args: any, run: { signal: AbortSignal, threadId: string, state: any }) => unknown,
- * }} FrontendTool `parameters` is a JSON Schema; a destructive tool asks the user `confirm` first
  * @typedef {{
  *   signal: AbortSignal, threadId: string, state: unknown, begun: string[],
  *   decisions: Map<string, Decision | undefined>,
@@ -29,7 +25,7 @@ export class FrontendTools {
   #release = () => {};
 
   /**
-   * @param {Map<string, FrontendTool>} tools that the page has registered; they may change at any
+   * @param {Map<string, PageTool>} tools that the page has registered; they may change at any
    *   time
    */
   constructor(tools) {

@@ -8,7 +8,7 @@ export class Header {
   element;
 
   /**
-   * @param {import("./agui-chat.js").AguiChatElement} host
+   * @param {import("./agui-chat.d.ts").AguiChatElement} host
    * @param {import("./strings.js").Strings} strings @param {() => unknown} toggleThreads
    */
   constructor(host, { threads, newChat, close, title }, toggleThreads) {
@@ -28,7 +28,7 @@ export class Header {
     );
   }
 
-  /** @param {Map<string, import("./actions.js").Action>} actions of the page */
+  /** @param {Map<string, import("./agui-chat.d.ts").Action>} actions of the page */
   update(actions) {
     this.#actions.update(actions);
   }

@@ -14,11 +14,12 @@ let read = null;
 export const isPlain = () => !read;
 
 /**
- * Load the Markdown parser, once for the page. This never throws: without the parser texts stay
- * plain.
+ * Load the Markdown parser, once for the page, with what else the page needs then. This never
+ * throws: without the parser texts stay plain.
+ * @param {() => Promise<{ READING: { read: typeof read } }>} load
  */
-export const loadMarkdown = () =>
-  import("./reading.js")
+export const loadMarkdown = (load) =>
+  load()
     .then(({ READING }) => ({ read } = READING))
     .catch(() => {});
 

@@ -8,7 +8,7 @@ import { reconcile } from "./keyed.js";
 import { textOf, turnsOf } from "./messages.js";
 import { PromptBar } from "./prompt-bar.js";
 
-/** @typedef {import("./message-views.js").Context} Context */
+/** @typedef {import("./types.d.ts").MessageContext} Context */
 /** @typedef {import("./toolbar.js").Shown} Shown */
 
 export class MessageActions {

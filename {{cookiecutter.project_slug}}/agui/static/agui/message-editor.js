@@ -21,7 +21,7 @@ export class MessageEditor {
   #form;
 
   /**
-   * @param {import("./message-views.js").Context} context @param {HTMLElement} message
+   * @param {import("./types.d.ts").MessageContext} context @param {HTMLElement} message
    * @param {string} text @param {Hooks} hooks
    */
   constructor({ strings: words, host }, message, text, hooks) {

@@ -13,7 +13,7 @@ export const MODEL_WORDS = {
 
 const KEPT = "model";
 
-/** @param {import("./around.js").Context} context */
+/** @param {import("./types.d.ts").PageContext} context */
 export function offerModels({ host, composer, memory, strings }) {
   const words = { ...MODEL_WORDS, ...strings };
   /** @type {string[]} */

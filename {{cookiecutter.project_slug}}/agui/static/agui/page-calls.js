@@ -6,7 +6,7 @@
 import { callTools, openCalls } from "./calls.js";
 import { fetchModule } from "./lazy.js";
 
-/** @typedef {import("./frontend-tools.js").FrontendTool} FrontendTool */
+/** @typedef {import("./agui-chat.d.ts").PageTool} PageTool */
 /** @typedef {import("./types.d.ts").Conversation} Conversation */
 
 const NO_PARAMETERS = { type: "object", properties: {} };
@@ -21,7 +21,7 @@ export class PageCalls {
   registered;
 
   /**
-   * @param {Map<string, FrontendTool>} registered by the page, which may register more at any time
+   * @param {Map<string, PageTool>} registered by the page, which may register more at any time
    */
   constructor(registered) {
     this.registered = registered;

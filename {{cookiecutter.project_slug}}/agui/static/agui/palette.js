@@ -16,7 +16,7 @@ import { format } from "./strings.js";
  * @typedef {{
  *   strings: import("./strings.js").Strings, send: (text: string) => boolean,
  *   fill: (text: string) => void, hint: (text: string) => void, shortcuts: () => void,
- *   host: import("./agui-chat.js").AguiChatElement & { getSkillContext?: () => object },
+ *   host: import("./agui-chat.d.ts").AguiChatElement,
  *   memory: import("./thread-memory.js").ThreadMemory, load: import("./lazy.js").Load,
  * }} Context
  */

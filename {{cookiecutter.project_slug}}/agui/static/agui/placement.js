@@ -37,7 +37,7 @@ export class Placement {
   #scrolls = "";
 
   /**
-   * @param {import("./agui-chat.js").AguiChatElement} host @param {HTMLElement} panel
+   * @param {import("./agui-chat.d.ts").AguiChatElement} host @param {HTMLElement} panel
    * @param {import("./strings.js").Strings} strings
    */
   constructor(host, panel, strings) {

@@ -49,7 +49,7 @@ export class Question {
   #buttons = [];
   element = h("div", { class: "question", role: "group", tabindex: "-1" });
 
-  /** @param {import("./tool-card.js").Context} context */
+  /** @param {import("./types.d.ts").CardContext} context */
   constructor(context) {
     this.#strings = { ...QUESTION_WORDS, ...context.strings };
     this.#decide = context.decide;

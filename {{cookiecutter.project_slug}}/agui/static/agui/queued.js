@@ -21,7 +21,7 @@ export class Queued {
   #context;
   element;
 
-  /** @param {import("./message-views.js").Context} context @param {HTMLElement} column */
+  /** @param {import("./types.d.ts").MessageContext} context @param {HTMLElement} column */
   constructor(context, column) {
     const { strings } = (this.#context = context);
     const words = { ...QUEUE_WORDS, ...strings };

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { quote } from "./thread-markdown.js";
 
-/** @typedef {import("./around.js").Context} Context */
+/** @typedef {import("./types.d.ts").PageContext} Context */
 
 /** More would fill the input with what is in the conversation already. */
 const MAX_CHARS = 4000;

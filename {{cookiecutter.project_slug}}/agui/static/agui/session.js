@@ -21,7 +21,7 @@ export class Session extends EventTarget {
   #client;
   #memory;
   #surroundings;
-  /** @type {Map<string, import("./frontend-tools.js").FrontendTool>} */
+  /** @type {Map<string, import("./agui-chat.d.ts").PageTool>} */
   #pageTools = new Map();
   /** @type {ThreadWork} */
   #work;
@@ -221,7 +221,7 @@ export class Session extends EventTarget {
 
   /**
    * The tools of the page that the agent may call.
-   * @param {Map<string, import("./frontend-tools.js").FrontendTool>} tools
+   * @param {Map<string, import("./agui-chat.d.ts").PageTool>} tools
    */
   offer(tools) {
     this.#pageTools = tools;

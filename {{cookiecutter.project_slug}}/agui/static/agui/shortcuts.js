@@ -55,7 +55,7 @@ const SECTIONS = [
   ],
 ];
 
-/** @param {import("./around.js").Context} context */
+/** @param {import("./types.d.ts").PageContext} context */
 export function showShortcuts({ host, panel, strings }) {
   if (panel.querySelector(".shortcuts")) return;
   /** @type {Words} */

@@ -20,18 +20,18 @@ export const STANDING_WORDS = {
 export class StandingQuestions {
   #context;
   /**
-   * @type {Map<string, import("./question.js").Question>} by interrupt; a refused answer brings its
-   *   form back, with what was typed
+   * @type {Map<string, import("./types.d.ts").QuestionView>} by interrupt; a refused answer brings
+   *   its form back, with what was typed
    */
   #asked = new Map();
-  /** @type {Map<string, import("./question.js").Question>} those on the page */
+  /** @type {Map<string, import("./types.d.ts").QuestionView>} those on the page */
   #shown = new Map();
   /** @type {string | null} */
   #threadId = null;
   #cards = h("div", { class: "questions" });
   #left = h("p", { class: "notice" });
 
-  /** @param {import("./message-views.js").Context} context @param {HTMLElement} messages */
+  /** @param {import("./types.d.ts").MessageContext} context @param {HTMLElement} messages */
   constructor(context, messages) {
     this.#context = context;
     messages.after(this.#cards, this.#left);
@@ -65,7 +65,7 @@ export class StandingQuestions {
     setText(this.#left, interrupts.length > 1 ? counted(words, "answersLeft", left) : "");
   }
 
-  /** @param {string} id @param {import("./question.js").Question} question */
+  /** @param {string} id @param {import("./types.d.ts").QuestionView} question */
   #card(id, question) {
     this.#asked.set(id, question);
     h("div", { class: "tool", "data-status": "waiting", part: "tool" }, question.element);

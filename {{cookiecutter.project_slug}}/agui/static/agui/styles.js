@@ -8,18 +8,21 @@ import { h } from "./dom.js";
 export class Styles {
   #root;
   #host;
+  #module;
   /** Settles when the style is loaded or has failed. Nothing is visible before. */
   base;
   /** @type {Promise<unknown> | undefined} */
   #frame;
 
   /**
-   * @param {HTMLElement} host whose attributes say where they are, if not beside this module
-   * @param {ShadowRoot} root
+   * @param {HTMLElement} host whose attributes say where they are, if not beside the element's
+   *   module
+   * @param {ShadowRoot} root @param {string} module the address of the element's module
    */
-  constructor(host, root) {
+  constructor(host, root, module) {
     this.#host = host;
     this.#root = root;
+    this.#module = module;
     this.base = this.#add("agui-chat.css", host.dataset.stylesheetUrl);
   }
 
@@ -34,7 +37,7 @@ export class Styles {
   }
 
   /** @param {string} name @param {string} [url] */
-  #add(name, url = new URL(`./${name}`, import.meta.url).href) {
+  #add(name, url = new URL(`./${name}`, this.#module).href) {
     const link = h("link", { rel: "stylesheet", href: url });
     this.#root.append(link);
     return new Promise((show) => (link.onload = link.onerror = show));

@@ -4,7 +4,7 @@
  * the user signs out. This module doesn't use the DOM.
  */
 
-/** @typedef {import("./tabs.js").Message} Message */
+/** @typedef {import("./types.d.ts").ThreadChange} Message */
 /**
  * What a session does for it. `abandon` drops the thread, and returns the message that was just
  * being sent.

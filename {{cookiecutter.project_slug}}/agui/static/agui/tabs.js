@@ -1,10 +1,7 @@
 // @ts-check
 /** Messages between the tabs of a user: a thread has changed or is gone, or nobody is signed in. */
 
-/**
- * @typedef {{ kind: "here" | "changed" | "renamed" | "removed" | "signed-out", threadId?: string |
- *   null, title?: string }} Message
- */
+/** @typedef {import("./types.d.ts").ThreadChange} Message */
 
 export class Tabs {
   /** @type {BroadcastChannel | undefined} */

@@ -27,7 +27,7 @@ export class ThreadWork {
 
   /**
    * @param {import("./client.js").AgentClient} client @param {string | null} threadId
-   * @param {Map<string, import("./frontend-tools.js").FrontendTool>} tools of the page
+   * @param {Map<string, import("./agui-chat.d.ts").PageTool>} tools of the page
    * @param {Owner} owner
    */
   constructor(client, threadId, tools, owner) {

@@ -14,16 +14,7 @@ import { asText } from "./text-block.js";
 import { parse, readable, resultView } from "./values.js";
 
 /** @typedef {import("./types.d.ts").Decision} Decision */
-/**
- * @typedef {{
- *   strings: import("./strings.js").Strings, tools: Map<string, import("./types.d.ts").Tool>,
- *   Question: typeof import("./question.js").Question | null,
- *   decide: (interruptId: string, decision: Decision | null) => void,
- *   withStyle: <T>(loading?: Promise<T>) => Promise<T>, load: import("./lazy.js").Load,
- * }} Context `Question` is null until the first interrupt has loaded it. `withStyle` waits for the
- *   style that not every chat needs, too
- */
-
+/** @typedef {import("./types.d.ts").CardContext} Context */
 /** @typedef {import("./strings.js").Strings & typeof TOOL_WORDS} Words */
 const STATUS = /** @type {Record<string, { icon: string, text: keyof Words }>} */ ({
   streaming: { icon: "tool", text: "toolStreaming" },
@@ -67,7 +58,7 @@ export class ToolCard {
   #body = h("div", { class: "tool-body" });
   #details = h("details", { class: "tool-details" });
   #progress = h("progress", { max: 100 });
-  /** @type {import("./question.js").Question | undefined} */
+  /** @type {import("./types.d.ts").QuestionView | undefined} */
   #question;
   /** @type {any[]} what was rendered last */
   #shown = [];

@@ -23,7 +23,7 @@ export class Toolbar {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
 
-  /** @param {import("./message-views.js").Context} context */
+  /** @param {import("./types.d.ts").MessageContext} context */
   constructor(context) {
     this.context = context;
   }

@@ -8,7 +8,7 @@ import { isPlain } from "./markdown.js";
 import { VIEWS } from "./message-views.js";
 
 /** @typedef {import("./session.js").Session} Session */
-/** @typedef {import("./message-views.js").Context} Context */
+/** @typedef {import("./types.d.ts").MessageContext} Context */
 /** @typedef {import("./message-views.js").View} View */
 
 /** A distance from the end that still counts as the end, in pixels. */

@@ -39,7 +39,7 @@ export class TurnNotes {
   #notes = new Map();
 
   /**
-   * @param {import("./message-views.js").Context} context @param {HTMLElement} list
+   * @param {import("./types.d.ts").MessageContext} context @param {HTMLElement} list
    * @param {HTMLElement} place of the last run's failure
    */
   constructor(context, list, place) {

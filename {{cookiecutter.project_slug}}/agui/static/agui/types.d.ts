@@ -391,12 +391,55 @@ export interface PartModules {
   voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
 }
 
+export type Strings = import("./strings.js").Strings;
+export type Session = import("./session.js").Session;
+export type AgentClient = import("./client.js").AgentClient;
+
+/** What a tab tells the user's other tabs. */
+export interface ThreadChange {
+  kind: "here" | "changed" | "renamed" | "removed" | "signed-out";
+  threadId?: string | null;
+  title?: string;
+}
+
+/** The view of a question; `label` is the name of the tool for users, `json` its arguments. */
+export interface QuestionView {
+  element: HTMLElement;
+  update: (
+    interrupt: Interrupt,
+    decision: Decision | undefined,
+    label: string,
+    json?: string,
+  ) => void;
+}
+/** What the cards of tool calls have at hand. */
+export interface CardContext {
+  strings: Strings;
+  tools: Map<string, Tool>;
+  /** Null until the first interrupt has loaded it. */
+  Question: (new (context: CardContext) => QuestionView) | null;
+  decide: (interruptId: string, decision: Decision | null) => void;
+  /** Wait for a module, and for the style that not every chat needs. */
+  withStyle: <T>(loading?: Promise<T>) => Promise<T>;
+  load: import("./lazy.js").Load;
+}
+/** What the chat has at hand for what is around the messages. */
+export interface PageContext {
+  host: import("./agui-chat.d.ts").AguiChatElement;
+  panel: HTMLElement;
+  log: HTMLElement;
+  composer: import("./composer.js").Composer;
+  catalog: import("./catalog.js").Catalog;
+  strings: Strings;
+  load: import("./lazy.js").Load;
+  memory: import("./thread-memory.js").ThreadMemory;
+}
 /** What the views of messages have at hand. */
-export type MessageContext = import("./tool-card.js").Context & {
+export type MessageContext = CardContext & {
   host: HTMLElement;
   client: import("./client.js").AgentClient;
-  activities: Map<string, import("./activity.js").Draw>;
-  actions: Map<string, import("./actions.js").Action>;
+  activities: Map<string, import("./agui-chat.d.ts").Draw>;
+  actions: Map<string, import("./agui-chat.d.ts").Action>;
   retry: () => void;
   regenerate: (promptId: string) => boolean;
   edit: (promptId: string, text: string) => boolean;

@@ -12,7 +12,7 @@ import { isFinal, Uploads } from "./uploads.js";
 /**
  * @typedef {{
  *   strings: import("../agui/strings.js").Strings, client: import("../agui/client.js").AgentClient,
- *   host: import("../agui/agui-chat.js").AguiChatElement,
+ *   host: import("../agui/agui-chat.d.ts").AguiChatElement,
  * }} Context
  */
 

@@ -13,9 +13,9 @@ export class Suggestions {
   /** @type {unknown} */ #shown;
   element;
 
-  /** @param {import("../agui/message-views.js").Context} context @param {HTMLElement} column */
+  /** @param {import("../agui/types.d.ts").MessageContext} context @param {HTMLElement} column */
   constructor({ host, strings }, column) {
-    this.#host = /** @type {import("../agui/agui-chat.js").AguiChatElement} */ (host);
+    this.#host = /** @type {import("../agui/agui-chat.d.ts").AguiChatElement} */ (host);
     const words = { ...SUGGESTION_WORDS, ...strings };
     this.element = h("div", {
       class: "chips",

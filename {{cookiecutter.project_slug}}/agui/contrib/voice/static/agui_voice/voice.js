@@ -29,7 +29,7 @@ export const VOICE_WORDS = {
 /**
  * @typedef {{
  *   strings: import("../agui/strings.js").Strings, button: HTMLElement, input: HTMLTextAreaElement,
- *   host: import("../agui/agui-chat.js").AguiChatElement, invite: () => void, box: HTMLElement,
+ *   host: import("../agui/agui-chat.d.ts").AguiChatElement, invite: () => void, box: HTMLElement,
  * }} Context `box`: where the recording is shown
  */
 /** @typedef {"asking" | "recording" | "transcribing" | "failed" | null} State */
