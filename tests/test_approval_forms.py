@@ -17,9 +17,9 @@ CASES = 400
 # Builds the form of a case, reads it untouched, then touches one of its fields and reads it again.
 TRY = """
 async (cases) => {
-    const { answerForm } = await import("/agui/answer-form.js");
-    const { parseExact } = await import("/agui/exact.js");
-    const { STRINGS } = await import("/agui/strings.js");
+    const { answerForm } = await import("/agui/approvals/answer-form.js");
+    const { parseExact } = await import("/agui/json/exact.js");
+    const { STRINGS } = await import("/agui/words/strings.js");
     const isObject = (one) => one !== null && typeof one === "object" && !one.source;
     const differences = (one, other, path = []) => {
         if (JSON.stringify(one) === JSON.stringify(other)) return [];

@@ -370,7 +370,7 @@ def test_question_has_the_focus_although_its_place_comes_late(chat, live_project
     held: list[Route] = []
     for late, calls in (("tool-card", ("c",)), ("standing-questions", ())):
         chat.goto(live_project.url)
-        chat.evaluate("async () => void (await import('/static/agui/question.js'))")
+        chat.evaluate("async () => void (await import('/static/agui/approvals/question.js'))")
         chat.route(f"**/{late}.js", lambda route: held.append(route))
         stub_runs(chat, asking(question("q", toolCallId="c"), calls=calls))
         say(chat, "hello")

@@ -86,9 +86,9 @@ SAMPLES = [
 # What the page makes of a text and what a browser makes of marked's own HTML, as lines that can be compared.
 COMPARE = r"""
 const { Marked } = await import("/oracle/marked.js");
-const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown.js");
+const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown/view.js");
 await loadMarkdown();
-const { loadHtml, loadNames, loadShapes } = await import("/static/agui/markdown-nodes.js");
+const { loadHtml, loadNames, loadShapes } = await import("/static/agui/markdown/nodes.js");
 await Promise.all([loadHtml(), loadNames(), loadShapes()]);
 const BARE = /^<\/?(?:br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|details|summary)\s*\/?>$/i;
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
@@ -368,9 +368,9 @@ def test_no_text_can_do_anything(chat, live_project):
     chat.on("request", lambda request: requests.append(request.url))
     chat.evaluate(
         """async () => {
-            const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown.js");
+            const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown/view.js");
             await loadMarkdown();
-            const { loadHtml, loadNames, loadShapes } = await import("/static/agui/markdown-nodes.js");
+            const { loadHtml, loadNames, loadShapes } = await import("/static/agui/markdown/nodes.js");
             await Promise.all([loadHtml(), loadNames(), loadShapes()]);
             window.MarkdownView = MarkdownView;
         }"""
@@ -424,7 +424,7 @@ def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_w
     assert names == []
     chat.evaluate(
         """async () => {
-            const { MarkdownView } = await import("/static/agui/markdown.js");
+            const { MarkdownView } = await import("/static/agui/markdown/view.js");
             const view = new MarkdownView({ copy: "Copy", copied: "Copied", copyFailed: "No" });
             view.element.id = "names";
             document.body.append(view.element);
@@ -442,7 +442,7 @@ def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_w
 
 
 SHOW = """async (text) => {
-    const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown.js");
+    const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown/view.js");
     await loadMarkdown();
     const view = new MarkdownView({ copy: "Copy", copied: "Copied" });
     view.element.classList.add("shown");

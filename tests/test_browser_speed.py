@@ -131,7 +131,7 @@ def test_production_loads_nothing_that_may_be_stale(new_page, production, collec
     names = {response.url.split("/static/")[1] for response in responses}
     assert names <= set(collected.values())
     assert {collected[f"agui/{name}.js"] for name in ("agui-chat", "palette", "threads-drawer")} <= names
-    assert collected["agui/dom.js"] not in names  # it came with what is always loaded
+    assert collected["agui/dom/elements.js"] not in names  # it came with what is always loaded
     for response in responses:
         assert "immutable" in response.headers["cache-control"], response.url
         assert "max-age=315360000" in response.headers["cache-control"], response.url
@@ -146,7 +146,7 @@ def test_collected_modules_import_nothing_that_may_be_stale(live_project, collec
             continue
         path = live_project.path / "staticfiles" / hashed
         text = path.read_text()
-        if name not in ("agui/entities.js", "agui_charts/chart-style.js"):  # Each has one text of many lines
+        if name not in ("agui/markdown/entities.js", "agui_charts/chart-style.js"):  # Each has one text of many lines
             assert text.count("\n") < 1 + len(text) / 100, name
         for imported in re.findall(r"""(?:from|import)\s*\(?["'](\.[^"']+)["']""", text):
             assert path.parent.joinpath(imported).exists(), (name, imported)

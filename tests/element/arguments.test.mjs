@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { hidden } from "./agui/arguments.js";
+import { hidden } from "./agui/tools/arguments.js";
 
 /** Is what these keys lead to hidden? */
 const hides = (paths, ...keys) => keys.reduce((secrets, key) => secrets.within(key), hidden(paths)).hides;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Catalog } from "./agui/catalog.js";
+import { Catalog } from "./agui/catalog/catalog.js";
 
 for (const name of ["", "a b", "é", "x".repeat(65)]) {
   test(`a tool of the name ${JSON.stringify(name)} is refused at once`, () => {

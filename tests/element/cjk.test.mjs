@@ -5,7 +5,7 @@ import { test } from "node:test";
 import MarkdownIt from "markdown-it";
 import friendly from "markdown-it-cjk-friendly";
 
-import { phrasesOf } from "./agui/speech-text.js";
+import { phrasesOf } from "./agui/page/speech-text.js";
 import { normal, read, shown } from "./html.mjs";
 
 const REPORTED = {

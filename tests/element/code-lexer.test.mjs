@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { coloured } from "./agui/code-lexer.js";
+import { coloured } from "./agui/markdown/code-lexer.js";
 import { fastest, growsTooFast } from "./growth.mjs";
 
 /** By kind: what of a text has that colour. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { beginRun, emptyConversation, fail, fromThread, isExpired, loadFor, reduce } from "./agui/conversation.js";
-import { textOf } from "./agui/messages.js";
+import { beginRun, emptyConversation, fail, fromThread, isExpired, loadFor, reduce } from "./agui/conversation/conversation.js";
+import { textOf } from "./agui/conversation/messages.js";
 
 await loadFor({ type: "TEXT_MESSAGE_CHUNK" });
 await loadFor({ type: "STATE_DELTA" });

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { csvOf } from "./agui/csv.js";
-import { comparer } from "./agui/table-tools.js";
+import { csvOf } from "./agui/markdown/csv.js";
+import { comparer } from "./agui/markdown/table-tools.js";
 
 test("fields are quoted where they must be", () => {
   assert.equal(csvOf([["a", "b,c"], ['say "x"', "two\nlines"], [null, 1.5], [true, { a: 1 }]]), 'a,"b,c"\r\n"say ""x""","two\nlines"\r\n,1.5\r\ntrue,"{""a"":1}"\r\n');

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { editable, onlyFree } from "./agui/edited-arguments.js";
+import { editable, onlyFree } from "./agui/approvals/edited-arguments.js";
 
 const TEXT = { type: "string" };
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { HttpError } from "./agui/client.js";
-import { FrontendTools } from "./agui/frontend-tools.js";
-import { misfit } from "./agui/misfit.js";
-import { Session } from "./agui/session.js";
+import { HttpError } from "./agui/http/client.js";
+import { FrontendTools } from "./agui/session/frontend-tools.js";
+import { misfit } from "./agui/json/misfit.js";
+import { Session } from "./agui/session/session.js";
 
 const approved = (payload = {}) => ({ status: "resolved", payload: { approved: true, ...payload } });
 

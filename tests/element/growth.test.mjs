@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { applyPatch } from "./agui/json-patch.js";
-import { misfit } from "./agui/misfit.js";
-import { fieldOf } from "./agui/schema.js";
-import { secretsOf } from "./agui/schema-parts.js";
-import { phrasesOf } from "./agui/speech-text.js";
-import { SseParser } from "./agui/sse.js";
+import { applyPatch } from "./agui/json/patch.js";
+import { misfit } from "./agui/json/misfit.js";
+import { fieldOf } from "./agui/approvals/schema.js";
+import { secretsOf } from "./agui/json/schema-parts.js";
+import { phrasesOf } from "./agui/page/speech-text.js";
+import { SseParser } from "./agui/http/sse.js";
 import { fastest, growsTooFast, units } from "./growth.mjs";
 
 const listOf = (count, make) => Array.from({ length: count }, (_, index) => make(index));

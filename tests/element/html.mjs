@@ -1,6 +1,6 @@
 // What Markdown is read as, in the HTML that public suites are written in.
 globalThis.document = { baseURI: "https://page.example/" };
-export const { loadHtml, loadNames, loadShapes, read } = await import("./agui/markdown-nodes.js");
+export const { loadHtml, loadNames, loadShapes, read } = await import("./agui/markdown/nodes.js");
 await Promise.all([loadHtml(), loadNames(), loadShapes()]);
 
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 
-import { applyPatch } from "./agui/json-patch.js";
+import { applyPatch } from "./agui/json/patch.js";
 
 const load = createRequire(import.meta.url);
 const records = ["tests.json", "spec_tests.json"].flatMap((file) => load(`json-patch-test-suite/${file}`));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { applyPatch } from "./agui/json-patch.js";
+import { applyPatch } from "./agui/json/patch.js";
 
 const document = { a: [1, 2], "x/y": { "~": 0 } };
 

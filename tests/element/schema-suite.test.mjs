@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 import { Validator } from "@cfworker/json-schema";
 
-import { misfit } from "./agui/misfit.js";
+import { misfit } from "./agui/json/misfit.js";
 
 /** Schemas of the suite (which npm has for draft 4) that fit nothing here, and why. */
 const REFUSED = {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fieldOf, fromInput, toInput } from "./agui/schema.js";
+import { fieldOf, fromInput, toInput } from "./agui/approvals/schema.js";
 
 process.env.TZ = "America/New_York"; // somewhere else than UTC
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 
-import { HttpError } from "./agui/client.js";
-import { Session } from "./agui/session.js";
+import { HttpError } from "./agui/http/client.js";
+import { Session } from "./agui/session/session.js";
 
 const started = { type: "RUN_STARTED", threadId: "t", runId: "r" };
 const finished = { type: "RUN_FINISHED", threadId: "t", runId: "r" };

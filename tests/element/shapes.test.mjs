@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { phrasesOf } from "./agui/speech-text.js";
-import { fileName } from "./agui/thread-markdown.js";
+import { phrasesOf } from "./agui/page/speech-text.js";
+import { fileName } from "./agui/messages/thread-markdown.js";
 import { read, shown } from "./html.mjs";
 
 for (const [markdown, html] of [

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { phrasesOf } from "./agui/speech-text.js";
+import { phrasesOf } from "./agui/page/speech-text.js";
 
 for (const [name, markdown, phrases] of [
   ["signs are not read", "# Plan\n\n- **buy** `milk`\n- _go_ home\n", ["Plan", "buy milk", "go home"]],

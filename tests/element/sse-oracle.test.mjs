@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { createParser } from "eventsource-parser";
 
-import { SseParser } from "./agui/sse.js";
+import { SseParser } from "./agui/http/sse.js";
 
 const STREAMS = 20_000;
 const PIECES = [

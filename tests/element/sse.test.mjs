@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { SseParser, readEvents } from "./agui/sse.js";
+import { SseParser, readEvents } from "./agui/http/sse.js";
 import { growsTooFast } from "./growth.mjs";
 
 const frames = (...pieces) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Tabs } from "./agui/tabs.js";
+import { Tabs } from "./agui/session/tabs.js";
 
 /** A tab, what it has heard, and a promise for when it has heard so much. */
 function tab(user) {

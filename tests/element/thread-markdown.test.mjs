@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fileName, quote, toMarkdown } from "./agui/thread-markdown.js";
+import { fileName, quote, toMarkdown } from "./agui/messages/thread-markdown.js";
 import { growsTooFast, units } from "./growth.mjs";
 
 const WORDS = { you: "You", title: "Assistant", lang: "en" };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { emptyConversation, loadFor, reduce } from "./agui/conversation.js";
-import { duration } from "./agui/duration.js";
+import { emptyConversation, loadFor, reduce } from "./agui/conversation/conversation.js";
+import { duration } from "./agui/words/duration.js";
 
 await loadFor({ type: "STEP_STARTED" });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { readContext } from "./agui/turns.js";
+import { readContext } from "./agui/session/turns.js";
 
 for (const [name, getContext] of Object.entries({
   throws: () => { throw new Error("no"); },

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
 import { FILE_WORDS, describe, formatSize, ownText, readFiles, reasonOf } from "./agui_attachments/file-face.js";
-import { holdsFiles } from "./agui/intake.js";
-import { STRINGS } from "./agui/strings.js";
+import { holdsFiles } from "./agui/composer/intake.js";
+import { STRINGS } from "./agui/words/strings.js";
 import { isFinal, Uploads } from "./agui_attachments/uploads.js";
 
 const file = (name, text = "x") => new File([text], name);

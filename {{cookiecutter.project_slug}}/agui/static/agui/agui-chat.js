@@ -1,14 +1,14 @@
 // @ts-check
-import { Catalog } from "./catalog.js";
-import { ChatPage } from "./chat-page.js";
-import { AgentClient } from "./client.js";
-import { onWake } from "./following.js";
-import { fetchModule, moduleAddress, moduleOf } from "./lazy.js";
-import { Session } from "./session.js";
-import { STRINGS, tableFor } from "./strings.js";
-import { Styles } from "./styles.js";
-import { Tabs } from "./tabs.js";
-import { ThreadMemory } from "./thread-memory.js";
+import { Catalog } from "./catalog/catalog.js";
+import { ChatPage } from "./page/chat-page.js";
+import { AgentClient } from "./http/client.js";
+import { onWake } from "./session/following.js";
+import { fetchModule, moduleAddress, moduleOf } from "./dom/lazy.js";
+import { Session } from "./session/session.js";
+import { STRINGS, tableFor } from "./words/strings.js";
+import { Styles } from "./page/styles.js";
+import { Tabs } from "./session/tabs.js";
+import { ThreadMemory } from "./session/thread-memory.js";
 
 /** @typedef {import("./agui-chat.d.ts").AguiChatElement} PublicElement */
 /**

@@ -4,7 +4,7 @@ export interface Metadata {
   attachments?: Attachment[];
   follow_ups?: unknown;
   files_left_out?: unknown;
-  usage?: import("./usage.js").Usage;
+  usage?: import("./messages/usage.js").Usage;
   outcome?: string;
   duration_ms?: number;
   editedArguments?: unknown;
@@ -325,42 +325,42 @@ export type Made<Tag extends string> = Tag extends keyof HTMLElementTagNameMap
   : HTMLElement;
 
 /** All texts of a language: those of every page, and those of modules that are loaded on demand. */
-export type Table = typeof import("./strings.js").STRINGS &
-  typeof import("./answer-bar.js").ANSWER_WORDS &
-  typeof import("./answer-form.js").FORM_WORDS &
-  typeof import("./arguments.js").ARGUMENT_WORDS &
+export type Table = typeof import("./words/strings.js").STRINGS &
+  typeof import("./messages/answer-bar.js").ANSWER_WORDS &
+  typeof import("./approvals/answer-form.js").FORM_WORDS &
+  typeof import("./tools/arguments.js").ARGUMENT_WORDS &
   typeof import("../agui_attachments/attachments.js").ATTACHMENT_WORDS &
-  typeof import("./background.js").BACKGROUND_WORDS &
+  typeof import("./page/background.js").BACKGROUND_WORDS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
   typeof import("../agui_feedback/feedback-form.js").FEEDBACK_WORDS &
   typeof import("../agui_attachments/file-face.js").FILE_WORDS &
   typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
-  typeof import("./message-editor.js").EDITOR_WORDS &
-  typeof import("./model-picker.js").MODEL_WORDS &
-  typeof import("./palette.js").PALETTE_WORDS &
-  typeof import("./placement.js").PLACEMENT_WORDS &
-  typeof import("./plan.js").PLAN_WORDS &
-  typeof import("./prompt-bar.js").PROMPT_WORDS &
-  typeof import("./question.js").QUESTION_WORDS &
-  typeof import("./queued.js").QUEUE_WORDS &
-  typeof import("./rich-text.js").RICH_WORDS &
-  typeof import("./save-words.js").SAVE_WORDS &
-  typeof import("./shortcuts.js").SHORTCUT_WORDS &
+  typeof import("./messages/editor.js").EDITOR_WORDS &
+  typeof import("./page/model-picker.js").MODEL_WORDS &
+  typeof import("./composer/palette.js").PALETTE_WORDS &
+  typeof import("./page/placement.js").PLACEMENT_WORDS &
+  typeof import("./tools/plan.js").PLAN_WORDS &
+  typeof import("./messages/prompt-bar.js").PROMPT_WORDS &
+  typeof import("./approvals/question.js").QUESTION_WORDS &
+  typeof import("./messages/queued.js").QUEUE_WORDS &
+  typeof import("./markdown/rich-text.js").RICH_WORDS &
+  typeof import("./words/save-words.js").SAVE_WORDS &
+  typeof import("./page/shortcuts.js").SHORTCUT_WORDS &
   typeof import("../agui_sources/sources.js").SOURCE_WORDS &
-  typeof import("./standing-questions.js").STANDING_WORDS &
+  typeof import("./approvals/standing-questions.js").STANDING_WORDS &
   typeof import("../agui_suggestions/suggestions.js").SUGGESTION_WORDS &
-  typeof import("./table.js").TABLE_WORDS &
-  typeof import("./table-activity.js").ACTIVITY_WORDS &
-  typeof import("./text-block.js").TEXT_WORDS &
-  typeof import("./thread-actions.js").ACTION_WORDS &
-  typeof import("./thread-list.js").LIST_WORDS &
-  typeof import("./thread-menu.js").MENU_WORDS &
-  typeof import("./threads-drawer.js").THREADS_WORDS &
-  typeof import("./tool-card.js").TOOL_WORDS &
-  typeof import("./tool-group.js").GROUP_WORDS &
-  typeof import("./turn-notes.js").NOTE_WORDS &
-  typeof import("./usage.js").USAGE_WORDS &
-  typeof import("./versions.js").VERSION_WORDS &
+  typeof import("./tools/table.js").TABLE_WORDS &
+  typeof import("./tools/table-activity.js").ACTIVITY_WORDS &
+  typeof import("./tools/text-block.js").TEXT_WORDS &
+  typeof import("./threads/actions.js").ACTION_WORDS &
+  typeof import("./threads/list.js").LIST_WORDS &
+  typeof import("./threads/menu.js").MENU_WORDS &
+  typeof import("./threads/drawer.js").THREADS_WORDS &
+  typeof import("./tools/card.js").TOOL_WORDS &
+  typeof import("./tools/group.js").GROUP_WORDS &
+  typeof import("./messages/turn-notes.js").NOTE_WORDS &
+  typeof import("./messages/usage.js").USAGE_WORDS &
+  typeof import("./messages/versions.js").VERSION_WORDS &
   typeof import("../agui_voice/voice.js").VOICE_WORDS;
 
 /** What a module under `activity:<type>` exports. `update` throws for what it can't show. */
@@ -368,8 +368,8 @@ export interface ActivityModule {
   view: (context: ViewContext) => View;
 }
 export interface ViewContext {
-  strings: import("./strings.js").Strings;
-  load: import("./lazy.js").Load;
+  strings: import("./words/strings.js").Strings;
+  load: import("./dom/lazy.js").Load;
   host: HTMLElement;
 }
 export interface View {
@@ -391,9 +391,9 @@ export interface PartModules {
   voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
 }
 
-export type Strings = import("./strings.js").Strings;
-export type Session = import("./session.js").Session;
-export type AgentClient = import("./client.js").AgentClient;
+export type Strings = import("./words/strings.js").Strings;
+export type Session = import("./session/session.js").Session;
+export type AgentClient = import("./http/client.js").AgentClient;
 
 /** What a tab tells the user's other tabs. */
 export interface ThreadChange {
@@ -421,23 +421,23 @@ export interface CardContext {
   decide: (interruptId: string, decision: Decision | null) => void;
   /** Wait for a module, and for the style that not every chat needs. */
   withStyle: <T>(loading?: Promise<T>) => Promise<T>;
-  load: import("./lazy.js").Load;
+  load: import("./dom/lazy.js").Load;
 }
 /** What the chat has at hand for what is around the messages. */
 export interface PageContext {
   host: import("./agui-chat.d.ts").AguiChatElement;
   panel: HTMLElement;
   log: HTMLElement;
-  composer: import("./composer.js").Composer;
-  catalog: import("./catalog.js").Catalog;
+  composer: import("./composer/composer.js").Composer;
+  catalog: import("./catalog/catalog.js").Catalog;
   strings: Strings;
-  load: import("./lazy.js").Load;
-  memory: import("./thread-memory.js").ThreadMemory;
+  load: import("./dom/lazy.js").Load;
+  memory: import("./session/thread-memory.js").ThreadMemory;
 }
 /** What the views of messages have at hand. */
 export type MessageContext = CardContext & {
   host: HTMLElement;
-  client: import("./client.js").AgentClient;
+  client: import("./http/client.js").AgentClient;
   activities: Map<string, import("./agui-chat.d.ts").Draw>;
   actions: Map<string, import("./agui-chat.d.ts").Action>;
   retry: () => void;
@@ -446,11 +446,11 @@ export type MessageContext = CardContext & {
   rewrite: (message: Returned) => void;
   switchBranch: (branchId: string) => void;
   feedback: (messageId: string, value: number, comment?: string) => Promise<boolean>;
-  unqueue: () => import("./outbox.js").Queued | null;
+  unqueue: () => import("./session/outbox.js").Queued | null;
 };
 /** What the transcript makes for each message. */
 export interface MessageView {
   element: HTMLElement;
-  update: (message: Message, session: import("./session.js").Session) => void;
+  update: (message: Message, session: import("./session/session.js").Session) => void;
   remove?: () => void;
 }

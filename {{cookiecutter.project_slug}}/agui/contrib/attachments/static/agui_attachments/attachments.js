@@ -1,17 +1,17 @@
 // @ts-check
 /** The files of the next message, above its text. The first file loads this module. */
-import { h, iconButton } from "../agui/dom.js";
+import { h, iconButton } from "../agui/dom/elements.js";
 import { describe, fileFace, fileList, ownText, readFiles, reasonOf } from "./file-face.js";
 import { fileUrl, uploadFile } from "./files.js";
-import { reconcile } from "../agui/keyed.js";
-import { signInLink } from "../agui/sign-in.js";
-import { format } from "../agui/strings.js";
+import { reconcile } from "../agui/dom/keyed.js";
+import { signInLink } from "../agui/page/sign-in.js";
+import { format } from "../agui/words/strings.js";
 import { isFinal, Uploads } from "./uploads.js";
 
 /** @typedef {import("./uploads.js").Upload} Upload */
 /**
  * @typedef {{
- *   strings: import("../agui/strings.js").Strings, client: import("../agui/client.js").AgentClient,
+ *   strings: import("../agui/words/strings.js").Strings, client: import("../agui/http/client.js").AgentClient,
  *   host: import("../agui/agui-chat.d.ts").AguiChatElement,
  * }} Context
  */

@@ -1,9 +1,9 @@
 // @ts-check
 /** How a file looks, in the input and in sent messages: icon, name, size, error. */
-import { h, icon } from "../agui/dom.js";
-import { format } from "../agui/strings.js";
+import { h, icon } from "../agui/dom/elements.js";
+import { format } from "../agui/words/strings.js";
 
-/** @typedef {import("../agui/strings.js").Strings} Strings */
+/** @typedef {import("../agui/words/strings.js").Strings} Strings */
 
 /** In English; the tables of other languages have these, too. */
 export const FILE_WORDS = {

@@ -3,9 +3,9 @@
  * The requests about files. An upload is not a `fetch`, because only XMLHttpRequest reports its
  * progress.
  */
-import { checked } from "../agui/client.js";
+import { checked } from "../agui/http/client.js";
 
-/** @typedef {import("../agui/client.js").AgentClient} AgentClient */
+/** @typedef {import("../agui/http/client.js").AgentClient} AgentClient */
 /** @typedef {import("../agui/types.d.ts").UploadOptions} UploadOptions */
 /** @typedef {(url: string, form: FormData, options: UploadOptions) => Promise<Response>} Upload */
 

@@ -1,18 +1,18 @@
 // @ts-check
 /** The files of a sent message, to download. The first message with files loads this module. */
-import { HttpError } from "../agui/client.js";
-import { h } from "../agui/dom.js";
+import { HttpError } from "../agui/http/client.js";
+import { h } from "../agui/dom/elements.js";
 import { FILE_WORDS, fileFace, fileList, ownText, readFiles, reasonOf } from "./file-face.js";
 import { fileUrl } from "./files.js";
-import { signInLink } from "../agui/sign-in.js";
-import { format } from "../agui/strings.js";
+import { signInLink } from "../agui/page/sign-in.js";
+import { format } from "../agui/words/strings.js";
 
 /** How long a browser may take to begin a download, in milliseconds. */
 const BEGIN_MS = 60_000;
 
 /**
  * @typedef {{
- *   strings: import("../agui/strings.js").Strings, client: import("../agui/client.js").AgentClient,
+ *   strings: import("../agui/words/strings.js").Strings, client: import("../agui/http/client.js").AgentClient,
  *   host: HTMLElement,
  * }} Context
  */

@@ -3,9 +3,9 @@
 import { readChart } from "./chart-data.js";
 import { drawChart } from "./chart-drawing.js";
 import { CHART_STYLE } from "./chart-style.js";
-import { h, icon, setAttribute, setText } from "../agui/dom.js";
-import { adopt } from "../agui/own-style.js";
-import { format } from "../agui/strings.js";
+import { h, icon, setAttribute, setText } from "../agui/dom/elements.js";
+import { adopt } from "../agui/dom/own-style.js";
+import { format } from "../agui/words/strings.js";
 
 /** @typedef {import("./chart-data.js").Chart} Chart */
 
@@ -24,7 +24,7 @@ export const CHART_WORDS = {
   chartRange: "{count} values, from {min} to {max}",
 };
 
-/** @typedef {import("../agui/strings.js").Strings & typeof CHART_WORDS} Words */
+/** @typedef {import("../agui/words/strings.js").Strings & typeof CHART_WORDS} Words */
 
 /** @type {import("../agui/types.d.ts").ActivityModule["view"]} */
 export function view(context) {
@@ -39,7 +39,7 @@ export function view(context) {
   /** @type {Chart} */ let chart;
   /** @type {ReturnType<typeof drawChart> | undefined} */
   let drawing;
-  /** @type {import("../agui/table.js").DataTable | undefined} */
+  /** @type {import("../agui/tools/table.js").DataTable | undefined} */
   let table;
   let width = 0;
   let at = -1;
@@ -64,7 +64,7 @@ export function view(context) {
   };
   const showData = async () => {
     if (!data.open) return;
-    const module = await context.load(() => import("../agui/table.js"));
+    const module = await context.load(() => import("../agui/tools/table.js"));
     if (!module) return;
     table ??= new module.DataTable(strings, { rowHeads: true });
     if (!table.element.isConnected) data.append(table.element);

@@ -1,6 +1,6 @@
 // @ts-check
 /** Ask what was bad about an answer, in the user's own words if they like. */
-import { h, iconButton } from "../agui/dom.js";
+import { h, iconButton } from "../agui/dom/elements.js";
 
 const MAX_CHARS = 2000;
 
@@ -16,7 +16,7 @@ export class FeedbackForm {
   element;
 
   /**
-   * @param {import("../agui/strings.js").Strings} words
+   * @param {import("../agui/words/strings.js").Strings} words
    * @param {{ send: (comment: string) => Promise<boolean>, closed: (sent: boolean) => void }} hooks
    */
   constructor(words, { send, closed }) {

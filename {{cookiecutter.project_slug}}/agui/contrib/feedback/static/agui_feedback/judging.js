@@ -2,7 +2,7 @@
 /** What a press on "Good answer" or "Bad answer" does. Loaded with the first press. */
 import { FEEDBACK_WORDS, FeedbackForm } from "./feedback-form.js";
 
-/** @typedef {import("../agui/answer-bar.js").AnswerBar} AnswerBar */
+/** @typedef {import("../agui/messages/answer-bar.js").AnswerBar} AnswerBar */
 
 /**
  * Rate the answer, or take the same rating back; ask what was bad about it.

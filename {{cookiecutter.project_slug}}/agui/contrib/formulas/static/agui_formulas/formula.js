@@ -1,7 +1,7 @@
 // @ts-check
 /** The TeX of an answer becomes MathML, which browsers draw and screen readers read. */
-import { adopt } from "../agui/own-style.js";
-import { h, setAttribute } from "../agui/dom.js";
+import { adopt } from "../agui/dom/own-style.js";
+import { h, setAttribute } from "../agui/dom/elements.js";
 import { readTex } from "./tex.js";
 
 /** @typedef {import("./tex-nodes.js").Node} Node */

@@ -3,8 +3,8 @@
  * Records that the user mentions with "@": the list of those that the server finds, and what a
  * message tells of them. palette.js loads this module with the first "@".
  */
-import { textOf } from "../agui/messages.js";
-import { heading } from "../agui/strings.js";
+import { textOf } from "../agui/conversation/messages.js";
+import { heading } from "../agui/words/strings.js";
 
 /** @typedef {{ kind: string, id: string, title: string, detail?: string }} Mention */
 
@@ -37,8 +37,8 @@ export class Mentions {
 
   /**
    * @param {HTMLTextAreaElement} input
-   * @param {import("../agui/palette.js").Palette} palette its list shows the records
-   * @param {import("../agui/palette.js").Context} context
+   * @param {import("../agui/composer/palette.js").Palette} palette its list shows the records
+   * @param {import("../agui/composer/palette.js").Context} context
    */
   constructor(input, palette, context) {
     this.#input = input;

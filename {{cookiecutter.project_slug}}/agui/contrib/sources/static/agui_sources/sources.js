@@ -3,9 +3,9 @@
  * The sources of an answer: a list below it, and marks such as [1] in its text, which lead to the
  * list. Loaded with the first answer that has sources.
  */
-import { h, icon } from "../agui/dom.js";
-import { adopt } from "../agui/own-style.js";
-import { counted, format } from "../agui/strings.js";
+import { h, icon } from "../agui/dom/elements.js";
+import { adopt } from "../agui/dom/own-style.js";
+import { counted, format } from "../agui/words/strings.js";
 
 /** In English; the tables of other languages have these, too. */
 export const SOURCE_WORDS = {
@@ -61,7 +61,7 @@ class AnswerSources {
 
   /**
    * @param {HTMLElement} answer
-   * @param {import("../agui/strings.js").Strings & typeof SOURCE_WORDS} words
+   * @param {import("../agui/words/strings.js").Strings & typeof SOURCE_WORDS} words
    */
   constructor(answer, words) {
     this.#answer = answer;

@@ -3,7 +3,7 @@
  * Suggestions for the user's next message, below the last answer: a click sends one. Loaded with
  * the first suggestions.
  */
-import { h } from "../agui/dom.js";
+import { h } from "../agui/dom/elements.js";
 
 /** In English; the tables of other languages have these, too. */
 export const SUGGESTION_WORDS = { suggestions: "Suggested messages" };
@@ -27,7 +27,7 @@ export class Suggestions {
     column.append(this.element);
   }
 
-  /** @param {import("../agui/session.js").Session} session */
+  /** @param {import("../agui/session/session.js").Session} session */
   render(session) {
     const { conversation: { messages, status }, queued, loading } = session;
     const isOpen = !session.busy && !queued && !loading && status === "idle";

@@ -3,9 +3,9 @@
  * The microphone: record speech, let the server transcribe it, and put the text into the input.
  * Only the user sends it. The first use loads this module with its texts.
  */
-import { h, icon, iconButton, setAttribute, setText } from "../agui/dom.js";
-import { signInLink } from "../agui/sign-in.js";
-import { format } from "../agui/strings.js";
+import { h, icon, iconButton, setAttribute, setText } from "../agui/dom/elements.js";
+import { signInLink } from "../agui/page/sign-in.js";
+import { format } from "../agui/words/strings.js";
 import { clockOf, spaced, waitOf } from "./spoken.js";
 
 /** In English; the tables of other languages have these, too. */
@@ -25,10 +25,10 @@ export const VOICE_WORDS = {
   too_many_recordings: "Too many recordings in a short time. Try again in {time}.",
 };
 
-/** @typedef {import("../agui/strings.js").Strings & typeof VOICE_WORDS} Words */
+/** @typedef {import("../agui/words/strings.js").Strings & typeof VOICE_WORDS} Words */
 /**
  * @typedef {{
- *   strings: import("../agui/strings.js").Strings, button: HTMLElement, input: HTMLTextAreaElement,
+ *   strings: import("../agui/words/strings.js").Strings, button: HTMLElement, input: HTMLTextAreaElement,
  *   host: import("../agui/agui-chat.d.ts").AguiChatElement, invite: () => void, box: HTMLElement,
  * }} Context `box`: where the recording is shown
  */

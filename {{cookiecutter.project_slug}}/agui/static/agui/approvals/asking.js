@@ -1,0 +1,50 @@
+// @ts-check
+/**
+ * Questions of the agent: the first one loads the modules that show them, and the focus moves from
+ * one to the next.
+ */
+import { lazy } from "../dom/lazy.js";
+
+export class Asking {
+  /** @type {typeof import("./question.js").Question | null} */
+  Question = null;
+  #isLoading = false;
+  #wasAsked = false;
+
+  /**
+   * Load everything that shows questions at once, because a question takes the focus.
+   * @param {{ style: () => Promise<unknown>, loaded: () => void, missing: () => void }} page
+   */
+  async load({ style, loaded, missing }) {
+    if (this.Question || this.#isLoading) return;
+    this.#isLoading = true;
+    const [question, ...others] = await Promise.all([
+      lazy(() => import("./question.js")),
+      lazy(() => import("./standing-questions.js")),
+      lazy(() => import("../tools/card.js")),
+    ]);
+    await style();
+    this.#isLoading = false;
+    if (!question || others.includes(null)) return missing();
+    this.Question = question.Question;
+    loaded();
+  }
+
+  /** Whether the agent asks something, and the page can show it. @param {boolean} asks */
+  begins(asks) {
+    const isAsked = asks && this.Question !== null;
+    const begins = isAsked && !this.#wasAsked;
+    this.#wasAsked = isAsked;
+    return begins;
+  }
+}
+
+/**
+ * Go to the next open question, never to its buttons: a stray Enter must not approve.
+ * @param {Element} panel @param {{ focus: () => void }} otherwise
+ */
+export function focusQuestion(panel, otherwise) {
+  const questions = /** @type {HTMLElement[]} */ ([...panel.querySelectorAll(".question")]);
+  const next = questions.find((question) => !question.querySelector("[aria-pressed]"));
+  (next ?? otherwise).focus();
+}

@@ -1,0 +1,286 @@
+// @ts-check
+/**
+ * The card of an interrupt: the user approves (with changes or without), denies, fills in a form,
+ * or dismisses an expired question. The first interrupt loads this module, because most chats never
+ * ask.
+ */
+import { answerForm } from "./answer-form.js";
+import { argumentList, hidden } from "../tools/arguments.js";
+import { asksInput, isExpired } from "../conversation/conversation.js";
+import { h, setAttribute } from "../dom/elements.js";
+import { argumentsOf, editable, onlyFree, withDefaults } from "./edited-arguments.js";
+import { secretsOf } from "../json/schema-parts.js";
+import { format } from "../words/strings.js";
+
+/** @typedef {import("../types.d.ts").Approval} Approval */
+/** @typedef {import("../types.d.ts").Decision} Decision */
+/** @typedef {import("../types.d.ts").Interrupt} Interrupt */
+/** @typedef {import("../types.d.ts").Schema} Schema */
+
+/** A question that expires within this time says so. */
+const SOON_MS = 60 * 60 * 1000;
+
+/** The words of a question. */
+export const QUESTION_WORDS = {
+  confirm: "Allow “{tool}”?",
+  approve: "Approve",
+  edit: "Edit",
+  approveEdited: "Approve with changes",
+  deny: "Deny",
+  reason: "Reason for the assistant (optional)",
+  back: "Back",
+  expiresAt: "To be answered by {time}.",
+  ask: "Your answer is needed to go on.",
+  sendAnswer: "Send answer",
+  skip: "Skip",
+  expired: "This has expired: it can no longer be answered.",
+  dismiss: "Dismiss",
+};
+
+export class Question {
+  #strings;
+  #decide;
+  #context;
+  /**
+   * The last state drawn. A form is rebuilt only if the state changes, so that typed text survives.
+   */
+  #built = "";
+  /** @type {{ button: HTMLElement, fits: (decision: Decision) => boolean }[]} */
+  #buttons = [];
+  element = h("div", { class: "question", role: "group", tabindex: "-1" });
+
+  /** @param {import("../types.d.ts").CardContext} context */
+  constructor(context) {
+    this.#strings = { ...QUESTION_WORDS, ...context.strings };
+    this.#decide = context.decide;
+    this.#context = context;
+  }
+
+  /**
+   * @param {Interrupt} interrupt
+   * @param {Decision | undefined} decision
+   * @param {string} label the name of the tool for users
+   * @param {string} [json] the arguments of the call to approve, if they are known
+   */
+  update(interrupt, decision, label, json) {
+    const { ask, confirm } = this.#strings;
+    const expired = isExpired(interrupt);
+    const own = interrupt.message || interrupt.metadata?.["x-confirm"];
+    const isForm = asksInput(interrupt);
+    const message = own || (isForm ? ask : format(confirm, { tool: label }));
+    const { id, responseSchema } = interrupt;
+    const built = JSON.stringify([id, expired, message, responseSchema, !isForm && json]);
+    if (built !== this.#built) {
+      const focused = this.element.matches(":focus-within");
+      this.#buttons = [];
+      const text = h("p", { class: "question-text" }, message);
+      const parts = this.#parts(interrupt, expired, json);
+      this.element.replaceChildren(text, ...parts, this.#deadline(interrupt));
+      this.element.setAttribute("aria-label", message);
+      if (focused) this.element.focus();
+    }
+    this.#built = built;
+    for (const { button, fits } of this.#buttons) {
+      setAttribute(button, "aria-pressed", decision ? String(fits(decision)) : null);
+    }
+  }
+
+  /**
+   * @param {Interrupt} interrupt @param {boolean} expired
+   * @param {string} [json] @returns {HTMLElement[]}
+   */
+  #parts(interrupt, expired, json) {
+    if (expired) return this.#expired(interrupt);
+    return asksInput(interrupt) ? this.#form(interrupt) : this.#approval(interrupt, json);
+  }
+
+  /** @param {Interrupt} interrupt */
+  #deadline({ expiresAt = "" }) {
+    const { lang, expiresAt: text } = this.#strings;
+    const end = Date.parse(expiresAt);
+    const left = end - Date.now();
+    if (!(left > 0 && left < SOON_MS)) return "";
+    const time = new Intl.DateTimeFormat(lang, { timeStyle: "short" }).format(end);
+    return h("p", { class: "muted" }, format(text, { time }));
+  }
+
+  /** @param {Interrupt} interrupt */
+  #expired({ id }) {
+    const { expired, dismiss } = this.#strings;
+    return [h("p", { class: "muted" }, expired), buttons(this.#cancel(id, dismiss))];
+  }
+
+  /**
+   * Show the question with its buttons, the arguments as a form, or a field for the reason.
+   * @param {Interrupt} interrupt @param {string} [json]
+   */
+  #approval({ id, metadata, responseSchema }, json) {
+    const { approve, edit, deny } = this.#strings;
+    const place = h("div", { class: "question-view" });
+    // The server sends the arguments that the tool will get, with defaults and the user's earlier
+    // changes.
+    const { arguments: all = json, edited: given = json ?? all } = metadata ?? {};
+    const schema = given === undefined ? null : editable(responseSchema);
+    const secrets = schema
+      ? secretsOf([schema], schema)
+      : hidden(this.#context.tools.get(metadata?.toolName ?? "")?.secrets ?? []);
+    /** @param {string} [text] */
+    const about = (text) => {
+      if (text === undefined) return "";
+      return argumentList(text, this.#strings, secrets);
+    };
+    /** @param {Approval} payload */
+    const decide = (payload) => {
+      const { editedArgs } = payload;
+      const shown = editedArgs ? withDefaults(editedArgs, given, all) : all;
+      place.replaceChildren(about(shown), choices);
+      this.#decide(id, { status: "resolved", payload });
+    };
+    const back = () => {
+      place.replaceChildren(about(all), choices);
+      this.element.focus();
+    };
+    /** @param {HTMLElement} view @param {...(Node | string)} above */
+    const show = (view, ...above) => {
+      place.replaceChildren(...above, view);
+      /** @type {HTMLElement | null} */ (view.querySelector("input, select, textarea"))?.focus();
+    };
+    const style = metadata?.["x-destructive"] ? "danger" : "primary";
+    const accept = () => decide({ approved: true });
+    const yes = { class: `button ${style}`, part: "approve", onclick: accept };
+    /** @type {HTMLElement | undefined} */
+    let changes;
+    /** @type {HTMLElement | undefined} */
+    let denial;
+    const form = onlyFree(schema);
+    const openForm = () => show((changes ??= this.#changes(form, given, style, decide, back)));
+    const change = { class: "button", onclick: openForm };
+    const openDenial = () => show((denial ??= this.#denial(decide, back)), about(all));
+    const no = { class: "button", part: "deny", onclick: openDenial };
+    const choices = buttons(
+      this.#button(approve, yes, (decision) => {
+        const { approved, editedArgs } = approvalOf(decision);
+        return approved && !editedArgs;
+      }),
+      schema && this.#button(edit, change, (decision) => approvalOf(decision).editedArgs),
+      this.#button(deny, no, (decision) => approvalOf(decision).approved === false),
+    );
+    place.append(about(all), choices);
+    return [place];
+  }
+
+  /**
+   * Show the arguments as a form.
+   * @param {Schema | null} schema @param {string | undefined} json @param {string} style
+   * @param {(payload: Approval) => void} decide @param {() => void} back
+   */
+  #changes(schema, json, style, decide, back) {
+    const given = argumentsOf(json);
+    const { element, read } = answerForm(schema, this.#strings, given);
+    const send = h("button", { class: `button ${style}` }, this.#strings.approveEdited);
+    const onsend = () => {
+      const edited = read();
+      decide({ approved: true, ...(edited !== given && { editedArgs: edited }) });
+    };
+    return this.#step(element, send, onsend, back);
+  }
+
+  /** @param {(payload: Approval) => void} decide @param {() => void} back */
+  #denial(decide, back) {
+    const { deny, reason: text } = this.#strings;
+    const input = h("input", { class: "entry", maxlength: 2000 });
+    const onsend = () => {
+      const reason = input.value.trim();
+      decide({ approved: false, ...(reason && { reason }) });
+    };
+    const label = h("label", { class: "field" }, h("span", {}, text), input);
+    const send = h("button", { class: "button" }, deny);
+    return this.#step(label, send, onsend, back);
+  }
+
+  /**
+   * @param {HTMLElement} fields @param {HTMLElement} send @param {() => void} onsend
+   * @param {() => void} back
+   */
+  #step(fields, send, onsend, back) {
+    const onsubmit = (/** @type {Event} */ event) => {
+      event.preventDefault();
+      onsend();
+    };
+    const onkeydown = (/** @type {KeyboardEvent} */ event) => {
+      sendWithEnter(event, event.ctrlKey || event.metaKey);
+      if (event.key !== "Escape") return;
+      // Don't let Escape bubble, because it would stop a run or close the chat.
+      event.stopPropagation();
+      back();
+    };
+    const look = { type: "button", class: "button quiet", onclick: back };
+    const leave = h("button", look, this.#strings.back);
+    return h("form", { onsubmit, onkeydown }, fields, buttons(send, leave));
+  }
+
+  /** @param {Interrupt} interrupt */
+  #form({ id, responseSchema }) {
+    const { sendAnswer, skip } = this.#strings;
+    const { element, read } = answerForm(responseSchema, this.#strings);
+    const onsubmit = (/** @type {Event} */ event) => {
+      event.preventDefault();
+      this.#decide(id, { status: "resolved", payload: read() });
+    };
+    // A changed answer is not valid until the user sends it again.
+    const oninput = () => this.#decide(id, null);
+    const onkeydown = (/** @type {KeyboardEvent} */ event) => {
+      sendWithEnter(event, event.ctrlKey || event.metaKey || isOneLine(event));
+    };
+    const look = { type: "submit", class: "button primary" };
+    const send = this.#button(sendAnswer, look, ({ status }) => status === "resolved");
+    const row = buttons(send, this.#cancel(id, skip));
+    return [h("form", { onsubmit, oninput, onkeydown }, element, row)];
+  }
+
+  /** @param {string} id @param {string} text */
+  #cancel(id, text) {
+    const onclick = () => this.#decide(id, { status: "cancelled" });
+    const look = { class: "button quiet", onclick };
+    return this.#button(text, look, ({ status }) => status === "cancelled");
+  }
+
+  /**
+   * @param {string} text @param {Record<string, unknown>} attributes
+   * @param {(decision: Decision) => unknown} fits
+   */
+  #button(text, attributes, fits) {
+    const button = h("button", { type: "button", ...attributes }, text);
+    this.#buttons.push({ button, fits: (decision) => Boolean(fits(decision)) });
+    return button;
+  }
+}
+
+/** @param {Decision} decision @returns {Approval} */
+function approvalOf(decision) {
+  return Object(decision.status === "resolved" && decision.payload);
+}
+
+/** @param {KeyboardEvent} event @param {boolean} mayHere */
+function sendWithEnter(event, mayHere) {
+  const { key, target } = event;
+  if (key !== "Enter" || !mayHere) return;
+  if (!(target instanceof HTMLTextAreaElement)) return;
+  event.preventDefault();
+  target.form?.requestSubmit();
+}
+
+/**
+ * Whether the form asks only for a text, which has one line so far.
+ * @param {KeyboardEvent} event
+ */
+function isOneLine({ shiftKey, target }) {
+  const { form, value = "" } = /** @type {HTMLTextAreaElement} */ (target);
+  if (shiftKey || value.includes("\n")) return false;
+  return form?.querySelectorAll("input, select, textarea:not(.json)").length === 1;
+}
+
+/** @param {...(Node | null)} children */
+function buttons(...children) {
+  return h("div", { class: "question-buttons" }, ...children);
+}

@@ -1,0 +1,299 @@
+// @ts-check
+/** The input of the chat: text and files, buttons to send and to stop, and skills behind "/". */
+import { Actions } from "../catalog/actions.js";
+import { ComposerFiles } from "./files.js";
+import { partsOf } from "./controls.js";
+import { h, isTouch, setAttribute, setText } from "../dom/elements.js";
+import { moduleOf } from "../dom/lazy.js";
+import { format } from "../words/strings.js";
+
+/** @typedef {import("../types.d.ts").Skill} Skill */
+/** @typedef {import("../types.d.ts").Returned} Returned */
+/** @typedef {import("../types.d.ts").SessionState} SessionState */
+/**
+ * @typedef {{
+ *   strings: import("../words/strings.js").Strings, stop: () => void, editLast: () => boolean,
+ *   keep: (draft: string) => void, host: import("../agui-chat.d.ts").AguiChatElement,
+ *   send: (text: string, attachments?: import("../types.d.ts").Attachment[]) => boolean,
+ *   client: import("../http/client.js").AgentClient, load: import("../dom/lazy.js").Load,
+ *   shortcuts: () => void, memory: import("../session/thread-memory.js").ThreadMemory,
+ * }} Context
+ */
+
+/** From this width on, in pixels, the input shows a longer hint. */
+const ROOMY = 440;
+
+export class Composer {
+  #context;
+  /** @type {Skill[]} */
+  #skills = [];
+  #input;
+  #send;
+  #stop;
+  #slash;
+  #hint = h("p", { class: "hint", role: "status" });
+  #box;
+  #column;
+  /** @type {import("./palette.js").Palette | undefined} */
+  #palette;
+  #files;
+  #microphone;
+  /** @type {import("../../agui_voice/voice.js").Voice | undefined} */
+  #voice;
+  #narrow = false;
+  /** @type {SessionState} */
+  #session = { busy: false, stopping: false, conversation: { status: "idle" } };
+  /** The page's buttons. */
+  actions = new Actions("composer", () => ({ text: this.text, fill: this.fill.bind(this) }));
+  element;
+
+  /** @param {Context} context */
+  constructor(context) {
+    this.#context = context;
+    const { input, stop, send, slash, microphone, picker } = partsOf(context, {
+      typed: () => this.#typed(),
+      keydown: (event) => this.#keydown(event),
+      left: () => this.#palette?.hide(),
+      send: () => this.#submit(this.#input.value),
+      skills: () => this.#showSkills(),
+      dictate: () => this.#dictate(),
+      attach: (files) => this.attach(files),
+    });
+    this.#input = input;
+    this.#stop = stop;
+    this.#send = send;
+    this.#slash = slash;
+    this.#microphone = microphone;
+    this.#box = h(
+      "div", { class: "composer-box" },
+      input, ...picker, slash, this.actions.element, microphone, stop, send,
+    );
+    this.#files = new ComposerFiles(context, this, this.#box);
+    this.#box.addEventListener("click", ({ target }) => target === this.#box && input.focus());
+    this.#column = h("div", { class: "column" }, this.#hint, this.#box);
+    this.element = h("div", { class: "composer", part: "composer" }, this.#column);
+    this.#changed();
+    new ResizeObserver(([{ contentRect }]) => {
+      if (this.#narrow === (this.#narrow = contentRect.width < ROOMY)) return;
+      this.render(this.#session);
+    }).observe(this.#box);
+  }
+
+  /** @param {Skill[]} skills */
+  set skills(skills) {
+    this.#skills = skills;
+    this.#slash.hidden = !skills.length;
+    this.render(this.#session);
+    if (this.hasFocus) this.#search(); // The user may have typed "/" before the skills arrived.
+  }
+
+  focus() {
+    this.#input.focus();
+  }
+
+  /** Focus the input, unless that opens a keyboard over half of the screen. */
+  invite() {
+    if (!isTouch()) this.focus();
+  }
+
+  get hasFocus() {
+    return this.#input.matches(":focus");
+  }
+
+  get text() {
+    return this.#input.value;
+  }
+
+  set text(text) {
+    this.#input.value = text;
+    this.#changed();
+    if (this.#mayMention) this.#loadPalette();
+  }
+
+  empty() {
+    this.text = "";
+    this.#files.clear();
+    this.hush();
+  }
+
+  /** Stop listening. */
+  hush() {
+    this.#voice?.discard();
+  }
+
+  /** Put a text into the input, focus it and keep the draft. @param {string} text */
+  write(text) {
+    this.fill(text);
+    this.focus();
+    this.#context.keep(this.text);
+  }
+
+  /** Put a text into the input, and focus it. @param {string} text */
+  fill(text) {
+    this.#palette?.hide();
+    this.text = text;
+    this.invite();
+    this.#input.setSelectionRange(text.length, text.length);
+  }
+
+  /**
+   * Use a skill: send its prompt, or put it into the input so that the user completes it.
+   * @param {Skill} skill
+   */
+  async use(skill) {
+    (await this.#loadPalette())?.use(skill, skill.sendImmediately ? "" : this.text.trim());
+  }
+
+  /** @param {SessionState} session */
+  render(session) {
+    const { strings } = this.#context;
+    const { busy, stopping, queued, conversation } = session;
+    this.#session = { busy, stopping, queued, conversation };
+    const waits = conversation.status === "waiting";
+    const hasHint = this.#skills.length && !this.#narrow;
+    const hint = hasHint ? format(strings.placeholderSkills, strings) : strings.placeholder;
+    this.#input.placeholder = waits ? strings.placeholderWaiting : hint;
+    setAttribute(this.element, "data-status", conversation.status);
+    this.enable();
+  }
+
+  // --- Sending
+
+  /** Show the right buttons, and enable those that can be used. */
+  enable() {
+    const { send, sendNext, queueFull, filesOpen } = this.#context.strings;
+    const { busy, stopping, queued, conversation } = this.#session;
+    const nothing = !this.text.trim() && !this.#files.ready.length;
+    const held = this.#files.areOpen;
+    const label = busy ? sendNext : send;
+    if (!busy && this.#stop.matches(":focus")) this.invite();
+    this.#stop.hidden = !busy;
+    // A disabled button would lose the focus.
+    setAttribute(this.#stop, "aria-disabled", stopping && "true");
+    const isFull = busy && Boolean(queued);
+    this.#send.hidden = busy && nothing;
+    this.#send.disabled = nothing || held || conversation.status === "waiting" || isFull;
+    this.#send.ariaLabel = label;
+    this.#send.title = held ? filesOpen : isFull ? queueFull : label;
+  }
+
+  /**
+   * Send a message with all of its files or not at all. It waits until the current answer is
+   * complete.
+   * @param {string} text
+   */
+  #submit(text) {
+    const own = text === this.text;
+    if (this.#files.areOpen || (own && this.#palette?.forgot())) return false;
+    if (!this.#context.send(text, own ? this.#files.ready : [])) return false;
+    if (!own) return true;
+    this.#files.clear();
+    this.#palette?.changed();
+    this.fill("");
+    this.#context.keep(this.text);
+    return true;
+  }
+
+  /** @param {KeyboardEvent} event */
+  #keydown(event) {
+    const { key, shiftKey } = event;
+    if (!this.#palette?.takes(event)) {
+      if (key === "Escape" && this.#session.busy) this.#context.stop();
+      else if (key === "Enter" && !shiftKey) this.#enter(event);
+      else if (key !== "ArrowUp" || this.text || !this.#context.editLast()) return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Send, or choose from the list if it was still loading. @param {KeyboardEvent} event */
+  async #enter(event) {
+    const palette = this.#palette ? undefined : await this.#search();
+    if (!palette?.takes(event)) this.#submit(this.text);
+  }
+
+  #typed() {
+    this.#changed();
+    this.#context.keep(this.text);
+    this.#palette?.changed();
+    this.#search();
+  }
+
+  #changed() {
+    this.enable();
+    if (CSS.supports("field-sizing", "content")) return;
+    this.#input.style.height = "auto";
+    this.#input.style.height = `${this.#input.scrollHeight}px`;
+  }
+
+  // --- What comes with its first use
+
+  get #mayMention() {
+    return this.#context.host.dataset.mentionsUrl && this.text.includes("@");
+  }
+
+  async #search() {
+    const hasList = this.#mayMention || this.text.trimStart().startsWith("/");
+    // A list that is there follows at once: the next key may be Enter.
+    if (hasList && !this.#palette) await this.#loadPalette();
+    if (this.hasFocus) this.#palette?.search(this.#skills);
+    return this.#palette;
+  }
+
+  /** Show all skills, for users of a touch screen or a mouse. */
+  async #showSkills() {
+    const palette = await this.#loadPalette();
+    if (!palette?.element.hidden) return palette?.hide();
+    this.invite();
+    palette.show(this.#skills);
+  }
+
+  async #loadPalette() {
+    const module = await this.#context.load(() => import("./palette.js"));
+    if (module && !this.#palette) {
+      const palette = new module.Palette(this.#input, {
+        ...this.#context,
+        send: (text) => this.#submit(text),
+        fill: (text) => this.write(text),
+        hint: (text) => setText(this.#hint, text),
+      });
+      this.#column.prepend(palette.element);
+      this.#palette = palette;
+    }
+    return this.#palette;
+  }
+
+  async #dictate() {
+    const { host, load } = this.#context;
+    const [button, input, box] = [this.#microphone, this.#input, this.#box];
+    if (!button) return;
+    const module = await moduleOf(host, "voice", load);
+    if (module) {
+      const invite = () => this.invite();
+      this.#voice ??= new module.Voice({ ...this.#context, box, button, input, invite });
+    }
+    this.#voice?.press();
+  }
+
+  /** Upload files for the message. @param {Iterable<File>} files */
+  async attach(files) {
+    await this.#files.add(files);
+    this.invite();
+  }
+
+  /** Put a rejected message back, before the current draft. @param {Returned} message */
+  async giveBack({ content, metadata, isSignedOut }) {
+    const files = metadata?.attachments;
+    // Without the part, the text has the names of the files.
+    const text = (files && (await this.#files.restore(String(content), files))) ?? content;
+    this.fill([text, this.#input.value].filter(Boolean).join("\n\n"));
+    if (!isSignedOut) this.#context.keep(this.text);
+  }
+
+  /** Let the user edit a message again, before the current draft. @param {Returned} message */
+  rewrite({ content, metadata }) {
+    const { text } = this;
+    this.text = "";
+    this.giveBack({ content: [content, text].filter(Boolean).join("\n\n"), metadata });
+  }
+}

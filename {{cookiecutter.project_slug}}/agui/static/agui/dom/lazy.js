@@ -1,0 +1,58 @@
+// @ts-check
+/**
+ * Load modules on their first use. If a module can't be loaded, its caller goes on without it, and
+ * the next use tries again. If the user had asked for it, the chat tells them. `data-modules` has
+ * the addresses of modules of parts.
+ */
+
+/**
+ * Load a module, or throw. After one failure, browsers fail every import from the same address
+ * until the page is reloaded, so try once more at another address. Safari's error has no address,
+ * so there only a reload helps.
+ * @type {<T>(load: () => Promise<T>, ...rest: any[]) => Promise<T>}
+ */
+export const fetchModule = (load) =>
+  load().catch((error) => import(/http\S+/.exec(error.message) + "?" + Date.now()));
+
+/**
+ * @typedef {<T>(load: () => Promise<T>) => Promise<T | null>} Load loads a module that the
+ *   user has asked for, and its style
+ */
+
+/**
+ * Load a module; null if it can't be loaded.
+ * @template T @param {() => Promise<T>} load
+ * @param {() => void} [tell] tells the user that something is missing
+ * @returns {Promise<T | null>}
+ */
+export async function lazy(load, tell) {
+  try {
+    return await fetchModule(load);
+  } catch (error) {
+    console.warn("agui-chat:", error);
+    tell?.();
+    return null;
+  }
+}
+
+/** @typedef {import("../types.d.ts").PartModules} PartModules */
+
+/**
+ * Return the address of a part's module; undefined if no part has it.
+ * @param {HTMLElement} host @param {keyof PartModules} name @returns {string | undefined}
+ */
+export function moduleAddress(host, name) {
+  // Without a prototype, "toString" is no name.
+  return { __proto__: null, ...JSON.parse(host.dataset.modules || "{}") }[name];
+}
+
+/**
+ * Load a part's module; null if no part has it, or if it can't be loaded.
+ * @template {keyof PartModules} Name
+ * @param {HTMLElement} host @param {Name} name @param {Load} [load]
+ * @returns {Promise<PartModules[Name] | null>}
+ */
+export async function moduleOf(host, name, load = lazy) {
+  const address = moduleAddress(host, name);
+  return address ? load(() => import(address)) : null;
+}

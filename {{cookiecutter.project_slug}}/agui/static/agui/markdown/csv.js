@@ -1,0 +1,32 @@
+// @ts-check
+/** A table as a file that spreadsheets read. */
+import { h } from "../dom/elements.js";
+
+/** What a spreadsheet would take for a formula, and run, also after blanks; a number is none. */
+const FORMULA = /^(?:[\t\r\n]|[\s\p{C}]*[=+\-@])/u;
+const NUMBER = /^[+-]?\d+(?:[.,]\d+)*\s?%?$/;
+
+/** @param {unknown} value */
+function fieldOf(value) {
+  const isObject = value !== null && typeof value === "object";
+  const text = isObject ? JSON.stringify(value) : String(value ?? "");
+  // Some spreadsheets read full-width characters, such as ＝, as the usual ones.
+  const isFormula = FORMULA.test(text.normalize("NFKC")) && !NUMBER.test(text.trim());
+  const safe = isFormula ? `'${text}` : text;
+  return /[",;\n\r\t]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** @param {unknown[][]} rows the first has the heads */
+export function csvOf(rows) {
+  return rows.map((row) => row.map(fieldOf).join(",") + "\r\n").join("");
+}
+
+/** Let the user save a table. @param {unknown[][]} rows @param {string} title */
+export function saveCsv(rows, title) {
+  // The mark at the beginning tells Excel that this is UTF-8.
+  const file = new Blob(["\ufeff", csvOf(rows)], { type: "text/csv;charset=utf-8" });
+  const href = URL.createObjectURL(file);
+  const name = title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60);
+  h("a", { href, download: `${name || "table"}.csv` }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 60_000);
+}

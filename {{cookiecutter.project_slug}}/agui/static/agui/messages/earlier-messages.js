@@ -1,0 +1,45 @@
+// @ts-check
+/**
+ * The way back in a long thread. Loaded with the first thread that is not drawn from its beginning.
+ */
+import { h, setAttribute } from "../dom/elements.js";
+
+/** How near the first message must be for a step back. */
+const AHEAD = "800px 0px 0px";
+
+export class EarlierMessages {
+  #log;
+  #draw;
+  #near;
+  element;
+
+  /**
+   * @param {HTMLElement} log @param {string} label
+   * @param {() => void} draw more of the past
+   */
+  constructor(log, label, draw) {
+    this.#log = log;
+    this.#draw = draw;
+    const onclick = () => this.#show();
+    this.element = h("button", { type: "button", class: "button earlier", onclick }, label);
+    this.#near = new IntersectionObserver(
+      ([{ isIntersecting }]) => isIntersecting && this.#show(),
+      { root: log, rootMargin: AHEAD },
+    );
+    this.#near.observe(this.element);
+  }
+
+  /** Draw older messages, and keep the user's place. */
+  #show() {
+    const log = this.#log;
+    const { scrollHeight, scrollTop } = log;
+    setAttribute(log, "aria-live", "off"); // Don't announce old messages.
+    this.#draw();
+    log.scrollTop = scrollTop + log.scrollHeight - scrollHeight;
+    if (this.element.hidden && this.element.matches(":focus-within")) log.focus();
+    // The first message may still be near.
+    this.#near.unobserve(this.element);
+    this.#near.observe(this.element);
+    requestAnimationFrame(() => setAttribute(log, "aria-live", "polite"));
+  }
+}

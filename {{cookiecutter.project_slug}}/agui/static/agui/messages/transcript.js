@@ -1,0 +1,268 @@
+// @ts-check
+/** The visible messages. It keeps a view for each message and changes only what differs. */
+import { h, iconButton, setAttribute, setText } from "../dom/elements.js";
+import { Extras } from "./extras.js";
+import { arrange, isSame, reconcile } from "../dom/keyed.js";
+import { lazy } from "../dom/lazy.js";
+import { isPlain } from "../markdown/view.js";
+import { VIEWS } from "./views.js";
+
+/** @typedef {import("../session/session.js").Session} Session */
+/** @typedef {import("../types.d.ts").MessageContext} Context */
+/** @typedef {import("./views.js").View} View */
+
+/** A distance from the end that still counts as the end, in pixels. */
+const NEAR = 60;
+/** After this silence the page says that the model has not answered yet. */
+const SLOW_MS = 10_000;
+/** The space kept free above a question, in pixels. */
+const MARGIN = 16;
+/** How many messages the page draws at least at first, and with each step back. */
+const PAGE = 20;
+/** Elements that follow a message, and move with it. */
+const BETWEEN = ".actions, .feedback, .turn-note";
+
+export class Transcript {
+  #context;
+  /** @type {Map<string, View>} */
+  #views = new Map();
+  #list = h("div", { class: "messages", part: "messages" });
+  /** @type {string | null} */
+  #threadId = "";
+  #step = h("span", { class: "muted" });
+  #working = h(
+    "div",
+    { class: "working", hidden: true },
+    h("span", { class: "dots" }, h("i"), h("i"), h("i")),
+    this.#step,
+  );
+  #notice = h("p", { class: "notice" });
+  #failure = h("div", { class: "failure", role: "alert", part: "error", hidden: true });
+  /** @type {any} */
+  #slow;
+  #jump;
+  /** @type {import("./earlier-messages.js").EarlierMessages | null} */
+  #earlier = null;
+  #follows = true;
+  /** Where the page last scrolled to. Only the user scrolls up from there. */
+  #top = 0;
+  #asks = false;
+  #extras;
+  /** The index of the first drawn message. */
+  #from = 0;
+  /** @type {unknown[]} the messages that were drawn last, and everything else that they need */
+  #messages = [];
+  /** @type {unknown[]} */
+  #seen = [];
+  element;
+
+  /** @param {Context} context @param {HTMLElement} welcome */
+  constructor(context, welcome) {
+    const { strings } = context;
+    this.#context = context;
+    const column = h(
+      "div",
+      { class: "column" },
+      welcome,
+      this.#list,
+      this.#working,
+      this.#notice,
+      this.#failure,
+    );
+    const log = {
+      class: "log",
+      part: "log",
+      role: "log",
+      "aria-live": "polite",
+      "aria-label": strings.conversation,
+      tabindex: "0",
+    };
+    this.log = h("div", log, column);
+    this.#jump = iconButton("down", strings.jump, () => this.toEnd(), {
+      class: "icon-button jump",
+      hidden: true,
+    });
+    this.element = h("div", { class: "transcript" }, this.log, this.#jump);
+    this.#extras = new Extras(context, { list: this.#list, column, failure: this.#failure }, () => {
+      this.#seen = [];
+      this.#redraw();
+    });
+    this.log.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    // If the user reads a question that doesn't fit, don't scroll.
+    for (const type of ["pointerdown", "keydown", "wheel"])
+      this.log.addEventListener(type, () => this.#stay(), { passive: true });
+    // Measure after the layout, so that the browser computes it only once.
+    const sizes = new ResizeObserver(() => this.#keepUp());
+    for (const element of [this.log, column]) sizes.observe(element);
+  }
+
+  /** @param {Session} session */
+  render(session) {
+    const { conversation } = session;
+    if (session.threadId !== this.#threadId) this.#leave(session.threadId);
+    this.#asks = conversation.interrupts.length > 0;
+    if (!this.#grow(session)) {
+      const drawn = this.#renderMessages(session);
+      this.#extras.render(session, this.#views, drawn);
+    }
+    // The card of a call shows its own step.
+    const steps = conversation.steps.filter(
+      (name) => !Object.values(conversation.calls).some(({ step }) => step === name),
+    );
+    const step = session.busy ? steps.at(-1) : undefined;
+    const waits = !step && isSilent(session);
+    this.#working.hidden = !step && !waits;
+    if (!waits) this.#slow = clearTimeout(this.#slow);
+    if (!this.#slow) setText(this.#step, step ?? "");
+    if (waits)
+      this.#slow ??= setTimeout(() => setText(this.#step, this.#context.strings.slow), SLOW_MS);
+    setAttribute(this.log, "aria-busy", String(session.busy));
+    setText(this.#notice, this.#noticeText(session));
+  }
+
+  /**
+   * Remove everything of the last thread, because another one is open.
+   * @param {string | null} threadId
+   */
+  #leave(threadId) {
+    this.#threadId = threadId;
+    for (const view of this.#views.values()) this.#drop(view);
+    this.#views.clear();
+    this.#follows = true;
+  }
+
+  /** @param {View} view */
+  #drop(view) {
+    view.remove?.();
+    view.element.remove();
+  }
+
+  /** Offer the messages before those that are drawn. */
+  async #offerEarlier() {
+    if (this.#from && !this.#earlier) {
+      const module = await lazy(() => import("./earlier-messages.js"));
+      if (module && !this.#earlier) {
+        const { earlier } = this.#context.strings;
+        this.#earlier = new module.EarlierMessages(this.log, earlier, () => this.#stepBack());
+        this.#list.before(this.#earlier.element);
+      }
+    }
+    if (this.#earlier) this.#earlier.element.hidden = !this.#from;
+  }
+
+  #stepBack() {
+    if (!this.#from) return;
+    this.#from -= PAGE;
+    this.#seen = [];
+    this.#redraw();
+  }
+
+  #redraw = () => {};
+
+  /** Stay at the end, but not past the beginning of what is asked. */
+  #keepUp() {
+    // Show a greeting from its beginning.
+    if (!this.#follows || !this.#list.firstElementChild) return;
+    this.toEnd();
+    const place = this.#questionPlace();
+    if (place < 0 && this.#failure.hidden) this.log.scrollTop += place - MARGIN;
+    this.#top = this.log.scrollTop;
+  }
+
+  /** The distance from the top edge to the first open question; NaN without one. */
+  #questionPlace() {
+    const asked = this.#asks && this.log.querySelector(".question")?.parentElement;
+    return asked ? asked.getBoundingClientRect().top - this.log.getBoundingClientRect().top : NaN;
+  }
+
+  /** Edit the queued message or the last one sent; false if there is none. */
+  editLast() {
+    const edits = this.log.querySelectorAll(".user:not([hidden]) .icon-edit");
+    const button = [...edits].at(-1)?.closest("button");
+    if (button && !button.hidden) button.click();
+    return Boolean(button && !button.hidden);
+  }
+
+  toEnd() {
+    this.#follows = true;
+    this.log.scrollTop = this.log.scrollHeight;
+    this.#top = this.log.scrollTop;
+    this.#jump.hidden = true;
+  }
+
+  #stay() {
+    if (this.#asks && this.#questionPlace() < 2 * MARGIN) this.#follows = false;
+  }
+
+  #scrolled() {
+    // A growing chart or table moves the end further away, but the reader is
+    // still at it.
+    const { scrollTop, scrollHeight, clientHeight } = this.log;
+    const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR;
+    this.#follows = isAtEnd || (this.#follows && scrollTop >= this.#top);
+    this.#top = scrollTop;
+    const place = this.#questionPlace();
+    // This button would cover the question's buttons.
+    this.#jump.hidden = this.#follows || (place >= 0 && place < this.log.clientHeight);
+  }
+
+  /**
+   * Draw only the growing messages, if nothing else has changed. This is true of most frames.
+   * @param {Session} session
+   */
+  #grow(session) {
+    const { threadId, loading, busy, reconnecting, queued, branches, feedback } = session;
+    const { messages, begun, chunks, ...other } = session.conversation;
+    const last = this.#messages;
+    const about = [threadId, loading, busy, reconnecting, queued, branches, feedback];
+    const seen = [isPlain(), ...about, ...Object.values(other), ...Object.values(this.#context)];
+    const same = !this.#asks && messages.length === last.length && isSame(seen, this.#seen);
+    this.#messages = messages;
+    this.#seen = seen;
+    this.#redraw = () => this.render(session);
+    const changed = same
+      ? messages.slice(this.#from).filter((message, index) => message !== last[this.#from + index])
+      : [];
+    if (!same || changed.some(({ id, role }) => VIEWS[role] && !this.#views.has(id))) return false;
+    for (const message of changed) this.#views.get(message.id)?.update(message, session);
+    return true;
+  }
+
+  /** @param {Session} session @returns the messages that are drawn, in whole turns */
+  #renderMessages(session) {
+    const { messages } = session.conversation;
+    if (!this.#views.size || messages.length < this.#from) this.#from = messages.length - PAGE;
+    const prompt = messages.findLastIndex(
+      ({ role }, index) => index <= this.#from && role === "user",
+    );
+    this.#from = Math.max(0, prompt);
+    this.#offerEarlier();
+    const drawn = messages.slice(this.#from);
+    const shown = drawn.filter(({ role }) => VIEWS[role]);
+    const views = reconcile(this.#views, shown, {
+      key: ({ id }) => id,
+      make: ({ role }) => VIEWS[role](this.#context),
+      drop: (view) => this.#drop(view),
+    });
+    for (const [index, view] of views.entries()) view.update(shown[index], session);
+    arrange(this.#list, views.map(({ element }) => element), BETWEEN);
+    return drawn;
+  }
+
+  /** @param {Session} session */
+  #noticeText({ reconnecting, conversation, loading }) {
+    const { strings } = this.#context;
+    if (loading) return `${strings.loading}…`;
+    if (reconnecting) return strings.reconnecting;
+    return conversation.status === "stopped" ? strings.stopped : "";
+  }
+}
+
+/** Whether the agent is working and nothing moves on the page. @param {Session} session */
+function isSilent({ conversation, reconnecting, busy }) {
+  if (!busy || reconnecting) return false;
+  const last = conversation.messages.at(-1);
+  if (last?.role === "reasoning") return !last.content;
+  if (last?.role !== "assistant") return true;
+  return !last.toolCalls && !last.content;
+}

@@ -1,0 +1,159 @@
+// @ts-check
+/**
+ * Notes on turns: a run has failed, with the next step; an answer is not whole; or the model could
+ * not read a file. The first note loads this module.
+ */
+import { asksAgain } from "../conversation/conversation.js";
+import { h, icon, iconButton } from "../dom/elements.js";
+import { reconcile } from "../dom/keyed.js";
+import { turnsOf } from "../conversation/messages.js";
+import { format } from "../words/strings.js";
+
+/** @typedef {import("../types.d.ts").Failure} Failure */
+
+/** In English; the tables of other languages have these, too. */
+export const NOTE_WORDS = {
+  not_a_stream: "The server's answer can't be read.",
+  runId: "Run {id}",
+  copyRunId: "Copy the run's number",
+  beginsAgain: "You can go on from {time}.",
+  answerCut: "This answer is not whole.",
+  goOn: "Continue",
+  filesLeftOut: "The assistant can't read a file of this conversation and goes on without it.",
+};
+
+/** Metadata of messages that a note tells. */
+const NOTED = ["answer_cut", "files_left_out"];
+
+/** Failures after which the same message would fail again. */
+const NEEDS_NEW_CHAT = ["context_window"];
+const NO_USE = ["budget_exceeded", "tool_name_conflict"];
+
+export class TurnNotes {
+  #context;
+  #place;
+  #strings;
+  /** @type {Failure | null} */
+  #shown = null;
+  /** @type {Map<string, HTMLElement>} the notes of earlier turns */
+  #notes = new Map();
+
+  /**
+   * @param {import("../types.d.ts").MessageContext} context @param {HTMLElement} list
+   * @param {HTMLElement} place of the last run's failure
+   */
+  constructor(context, list, place) {
+    this.#context = context;
+    this.#place = place;
+    this.#strings = { ...NOTE_WORDS, ...context.strings };
+  }
+
+  /** @type {import("./extras.js").Extra["render"]} */
+  render({ conversation: { failures, error } }, views, messages) {
+    this.#renderLast(error);
+    const turns = turnsOf(messages);
+    const noted = turns.flatMap(({ prompt, parts }, index) => {
+      const isLast = index === turns.length - 1;
+      const failure = (!isLast && failures[prompt?.id ?? ""]) || null;
+      const told = NOTED.filter((name) => parts.some(({ metadata }) => metadata?.[name]));
+      const last = [prompt, ...parts].findLast((message) => message && views.has(message.id));
+      const hasNote = prompt && last && (failure || told.length);
+      return hasNote ? [{ id: prompt.id, failure, told, isLast, last }] : [];
+    });
+    const notes = reconcile(this.#notes, noted, {
+      key: ({ id, failure, told, isLast }) => `${id} ${failure?.runId} ${told} ${isLast}`,
+      make: ({ failure, told, isLast }) =>
+        failure ? this.#failure(failure) : this.#note(told, isLast),
+      drop: (note) => note.remove(),
+    });
+    for (const [index, { last }] of noted.entries()) {
+      let end = /** @type {Element} */ (views.get(last.id)?.element);
+      while (end.nextElementSibling?.matches(".actions, .feedback")) end = end.nextElementSibling;
+      if (end.nextElementSibling !== notes[index]) end.after(notes[index]);
+    }
+  }
+
+  /** @param {string[]} told names of metadata @param {boolean} isLast */
+  #note(told, isLast) {
+    const { answerCut, filesLeftOut, goOn } = this.#strings;
+    const note = h("div", { class: "notice turn-note" });
+    if (told.includes("files_left_out")) note.append(h("p", {}, filesLeftOut));
+    if (!told.includes("answer_cut")) return note;
+    note.append(h("p", {}, answerCut));
+    const host = /** @type {any} */ (this.#context.host);
+    const onclick = () => host.sendMessage(goOn);
+    if (isLast) note.append(h("button", { type: "button", class: "button", onclick }, goOn));
+    return note;
+  }
+
+  /** @param {Failure} failure */
+  #failure(failure) {
+    return h(
+      "div",
+      { class: "failure turn-note", part: "error" },
+      icon("alert"),
+      this.#words(failure),
+    );
+  }
+
+  /** @param {Failure | null} error */
+  #renderLast(error) {
+    if (error === this.#shown) return;
+    const place = this.#place;
+    if (place.matches(":focus-within")) this.#context.host.focus();
+    this.#shown = error;
+    place.hidden = !error;
+    place.replaceChildren(
+      ...(error ? [icon("alert"), this.#words(error), ...this.#next(error)] : []),
+    );
+  }
+
+  /** Say what went wrong, with the id to quote when asking for help. @param {Failure} failure */
+  #words({ code, message, runId, until, debug }) {
+    const strings = this.#strings;
+    /** @type {string | undefined} */
+    const own = /** @type {Record<string, any>} */ (strings)[code];
+    const text = h("div", {}, h("p", {}, own ?? message ?? strings.failedTitle));
+    if (until) {
+      const time = new Date(until).toLocaleString(strings.lang, {
+        dateStyle: "medium",
+        timeStyle: "short",
+      });
+      text.append(h("p", {}, format(strings.beginsAgain, { time })));
+    }
+    // Only a server with DEBUG sends this.
+    if (debug)
+      text.append(
+        h("p", { class: "muted", dir: "ltr" }, debug.hint),
+        ...(debug.cause ? [h("small", { dir: "ltr" }, debug.cause)] : []),
+      );
+    if (runId && !own) text.append(this.#runId(runId));
+    return text;
+  }
+
+  /** Return the buttons for the next step. @param {Failure} error @returns {HTMLElement[]} */
+  #next(error) {
+    const { retry, host } = this.#context;
+    const strings = this.#strings;
+    const { loginUrl } = host.dataset;
+    /** @param {string} text @param {() => void} onclick */
+    const button = (text, onclick) =>
+      h("button", { type: "button", class: "button", onclick }, text);
+    if (error.code === "unauthorized" && loginUrl)
+      return [h("a", { class: "button", href: loginUrl }, strings.signIn)];
+    if (NEEDS_NEW_CHAT.includes(error.code))
+      return [button(strings.newChat, () => /** @type {any} */ (host).newChat())];
+    // The cards lead to the questions that are open now.
+    return asksAgain(error) || NO_USE.includes(error.code) ? [] : [button(strings.retry, retry)];
+  }
+
+  /** @param {string} id */
+  #runId(id) {
+    const strings = this.#strings;
+    const button = iconButton("copy", strings.copyRunId, async () => {
+      const module = await this.#context.load(() => import("../dom/copy.js"));
+      if (await module?.copyText(id, button)) button.replaceChildren(icon("check"));
+    });
+    return h("small", {}, h("span", {}, format(strings.runId, { id })), button);
+  }
+}

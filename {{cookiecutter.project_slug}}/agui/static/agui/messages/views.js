@@ -1,0 +1,156 @@
+// @ts-check
+/** The views of messages: the transcript makes one for every message. */
+import { textOf } from "../conversation/messages.js";
+import { h, icon, setText } from "../dom/elements.js";
+import { lazy, moduleOf } from "../dom/lazy.js";
+import { MarkdownView } from "../markdown/view.js";
+import { toolLabel } from "../tools/names.js";
+
+/** @typedef {import("../session/session.js").Session} Session */
+/** @typedef {import("../types.d.ts").MessageContext} Context */
+/** @typedef {import("../types.d.ts").MessageView} View */
+
+/**
+ * By role. Messages with other roles are not shown.
+ * @type {Record<string, (context: Context) => View>}
+ */
+export const VIEWS = {
+  user: userView,
+  assistant: assistantView,
+  reasoning: reasoningView,
+  activity: activityView,
+};
+
+/** @param {Context} context */
+function userView(context) {
+  const { client, strings } = context;
+  const bubble = h("div", { class: "bubble", part: "user-message" });
+  const element = h(
+    "div",
+    { class: "message user" },
+    h("span", { class: "visually-hidden" }, `${strings.you}: `),
+    bubble,
+  );
+  /** @type {unknown} */
+  let shown;
+  /** @param {import("../types.d.ts").Message} message */
+  const update = async (message) => {
+    if (message === shown) return;
+    shown = message;
+    setText(bubble, textOf(message.content));
+    const files = message.metadata?.attachments ?? message.attachments;
+    if (!files || !client.attachmentsUrl) return;
+    const module = await context.withStyle(moduleOf(context.host, "sent-files"));
+    if (module) module.showFiles(bubble, files, context);
+    else shown = undefined;
+  };
+  return { element, update };
+}
+
+/** @type {typeof import("../tools/card.js").ToolCard | null} */
+let ToolCard = null;
+
+/** Most answers have no calls, so the first call loads the card. */
+async function loadToolCard() {
+  ToolCard = (await lazy(() => import("../tools/card.js")))?.ToolCard ?? null;
+  return ToolCard;
+}
+
+/** @param {Context} context */
+function assistantView(context) {
+  const prose = new MarkdownView(context.strings);
+  const element = h(
+    "div",
+    { class: "message assistant", part: "assistant-message" },
+    prose.element,
+  );
+  const tools = h("div", { class: "tools" });
+  /**
+   * @type {Map<string, import("../tools/card.js").ToolCard | HTMLElement>} a
+   *   call's card, or its place until the card is loaded
+   */
+  const cards = new Map();
+  /** @param {import("../types.d.ts").ToolCall} call */
+  const cardOf = (call) => {
+    let card = cards.get(call.id);
+    if (!card) {
+      const name = h("div", { class: "tool-place" }, toolLabel(call.function.name, context.tools));
+      cards.set(call.id, (card = h("div", { class: "tool", part: "tool" }, name)));
+      tools.append(card);
+    }
+    if (card instanceof HTMLElement && ToolCard)
+      cards.set(call.id, (card = new ToolCard(context, card)));
+    return card instanceof HTMLElement ? null : card;
+  };
+  /** @param {import("../types.d.ts").Message} message @param {Session} session */
+  const update = (message, session) => {
+    const { conversation } = session;
+    const text = textOf(message.content);
+    prose.element.hidden = !text;
+    const isCut = /stop|fail/.test(conversation.status) && "cut";
+    prose.update(text, conversation.messages.at(-1) === message && (session.busy || isCut));
+    const sources = message.metadata?.sources;
+    if (sources) {
+      moduleOf(context.host, "sources").then((it) => it?.showSources(element, sources, context));
+    }
+    if (!message.toolCalls?.length) return;
+    if (!tools.parentNode) prose.element.after(tools);
+    if (!ToolCard) loadToolCard().then((isThere) => isThere && update(message, session));
+    for (const call of message.toolCalls) {
+      const interrupt = conversation.interrupts.find((one) => one.toolCallId === call.id);
+      cardOf(call)?.update(
+        call,
+        conversation.calls[call.id],
+        interrupt,
+        interrupt && session.decisionOn(interrupt),
+        conversation.messages,
+      );
+    }
+  };
+  return { element, update };
+}
+
+/** @param {Context} context */
+function reasoningView({ strings }) {
+  const prose = new MarkdownView(strings);
+  const label = h("span");
+  const summary = h("summary", {}, icon("chevron"), label);
+  const element = h(
+    "details",
+    { class: "message reasoning", part: "reasoning" },
+    summary,
+    prose.element,
+  );
+  /** @param {import("../types.d.ts").Message} message @param {Session} session */
+  const update = (message, { busy, conversation }) => {
+    const thinks = busy && conversation.messages.at(-1) === message;
+    element.classList.toggle("active", thinks);
+    element.hidden = !message.content;
+    setText(label, thinks ? `${strings.thinking}…` : strings.thought);
+    prose.update(textOf(message.content), thinks);
+  };
+  return { element, update };
+}
+
+/** @param {Context} context */
+function activityView(context) {
+  const element = h("div", { class: "message activity", part: "activity" });
+  /** @type {unknown[]} */
+  let shown = [];
+  /** @param {any} message */
+  const update = async (message) => {
+    const { activities } = context;
+    if (message === shown[0] && activities === shown[1]) return;
+    shown = [message, activities];
+    const module = await context.withStyle(lazy(() => import("../tools/activity.js")));
+    if (!module) shown = [];
+    else if (message === shown[0]) module.showActivity(element, message, context);
+  };
+  /** A drawing of the page is an element outside the shadow root, so remove it with the message. */
+  const remove = () =>
+    element
+      .querySelector("slot")
+      ?.assignedElements()
+      .forEach((one) => one.remove());
+  return { element, update, remove };
+}

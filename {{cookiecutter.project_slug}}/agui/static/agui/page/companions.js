@@ -1,0 +1,92 @@
+// @ts-check
+/**
+ * What stands around the chat when it is wanted: the list of conversations, and the frame of a chat
+ * that is a guest on another page. Each is loaded with its first use.
+ */
+
+/** @typedef {import("../threads/drawer.js").ThreadsDrawer} ThreadsDrawer */
+/** @typedef {import("./placement.js").Placement} Placement */
+
+export class Companions {
+  #parts;
+  #panel;
+  #load;
+  /** @type {ThreadsDrawer | undefined} */
+  #drawer;
+  /** @type {Placement | undefined} */
+  #placement;
+
+  /**
+   * @param {import("./chat-page.js").Parts} parts @param {HTMLElement} panel
+   * @param {import("../dom/lazy.js").Load} load
+   */
+  constructor(parts, panel, load) {
+    this.#parts = parts;
+    this.#panel = panel;
+    this.#load = load;
+    const { host, memory } = parts;
+    const isFilling = !host.hasAttribute("placement");
+    if (host.client.hasThreads && isFilling && memory.sidebar) this.#loadDrawer();
+  }
+
+  // --- The list of conversations
+
+  async toggleThreads() {
+    (await this.#loadDrawer())?.toggle();
+  }
+
+  /** The thread that is open, or its mark, has changed. */
+  update() {
+    this.#drawer?.update(this.#parts.host.session.threadId);
+  }
+
+  /** Does the list cover the chat? */
+  get isModal() {
+    return this.#drawer?.element.matches(":modal") ?? false;
+  }
+
+  /** The user has signed out. */
+  forget() {
+    this.#drawer?.forget();
+  }
+
+  async #loadDrawer() {
+    const { host, strings, memory } = this.#parts;
+    const { client, session } = host;
+    const module = await this.#load(() => import("../threads/drawer.js"));
+    if (!module) return null;
+    this.#drawer ??= new module.ThreadsDrawer({
+      strings, memory, client, panel: this.#panel,
+      newChat: () => host.newChat(),
+      open: (threadId) => host.openThread(threadId),
+      focus: () => host.focus(),
+      href: (threadId) => memory.hrefOf(threadId),
+      renamed: (threadId, title) => session.hear({ kind: "renamed", threadId, title }),
+    });
+    this.update();
+    return this.#drawer;
+  }
+
+  // --- The frame
+
+  /** Follow the attribute `placement`; without one the chat fills its own box. */
+  async place() {
+    const { host, strings } = this.#parts;
+    if (this.#placement) return this.#placement.update();
+    if (!host.hasAttribute("placement")) return;
+    const module = await this.#load(() => import("./placement.js"));
+    if (!module || this.#placement || !host.isConnected) return;
+    const placement = new module.Placement(host, this.#panel, strings);
+    this.#placement = placement;
+    placement.connect();
+  }
+
+  connect() {
+    this.place();
+    this.#placement?.connect();
+  }
+
+  disconnect() {
+    this.#placement?.disconnect();
+  }
+}

@@ -1,6 +1,0 @@
-// @ts-check
-/** All that shows messages: their text as Markdown, and the toolbars below them. Loaded at once. */
-import { read } from "./markdown-nodes.js";
-import { MessageActions } from "./message-actions.js";
-
-export const READING = { read, MessageActions };

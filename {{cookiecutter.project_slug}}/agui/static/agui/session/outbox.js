@@ -1,0 +1,145 @@
+// @ts-check
+/**
+ * The user's messages in one thread on their way to the server: send them, queue them during a run,
+ * edit them, and try them again.
+ */
+import { uuid, withText } from "./turns.js";
+
+/** @typedef {import("../types.d.ts").Attachment} Attachment */
+/** @typedef {{ id: string, text: string, attachments: Attachment[] }} Queued */
+/**
+ * @typedef {{
+ *   save: () => void, changed: () => void, returned: (message: any) => void,
+ *   refresh: () => Promise<unknown>, open: (threadId: string) => Promise<unknown>,
+ * }} Page
+ */
+
+export class Outbox {
+  /** @type {Queued | null} the message that is sent after a successful run */
+  queued = null;
+  #exchange;
+  #thread;
+  #page;
+
+  /**
+   * @param {import("./exchange.js").Exchange} exchange
+   * @param {import("./stored-thread.js").StoredThread} thread
+   * @param {Page} page
+   */
+  constructor(exchange, thread, page) {
+    this.#exchange = exchange;
+    this.#thread = thread;
+    this.#page = page;
+  }
+
+  get #state() {
+    return this.#exchange.state;
+  }
+
+  /**
+   * Send the user's text as a new turn, or queue it during a run; false if that isn't possible now.
+   * @param {string} text
+   * @param {Attachment[]} [attachments] files that the server has
+   * @param {string} [queuedId] the id of a queued message: a copy of this tab may have
+   *   sent it already
+   */
+  send(text, attachments = [], queuedId) {
+    const { busy, phase, conversation } = this.#state;
+    // The server rejects a message without any text.
+    const content = text.trim() || attachments.map(({ name }) => name).join(", ");
+    if (!content || phase === "loading" || conversation.status === "waiting") return false;
+    if (busy && this.queued) return false;
+    const id = queuedId ?? uuid();
+    if (busy) {
+      this.queue({ id, text, attachments });
+      return true;
+    }
+    this.#state.dropUndelivered();
+    this.#thread.id ??= uuid();
+    const metadata = attachments.length ? { metadata: { attachments } } : {};
+    const input = this.#state.input({ messages: [{ id, role: "user", content, ...metadata }] });
+    const before = this.#state.conversation;
+    this.#exchange.run(input, queuedId ? { input, versions: 0, before } : undefined);
+    return true;
+  }
+
+  /** @param {Queued | null} message */
+  queue(message) {
+    this.queued = message;
+    this.#page.save();
+    this.#page.changed();
+  }
+
+  /** Take back the queued message. */
+  unqueue() {
+    const { queued } = this;
+    if (queued) this.queue(null);
+    return queued;
+  }
+
+  /** After a failure, keep the queued message; after a stop, give it back to the user. */
+  sendQueued() {
+    const { status } = this.#state.conversation;
+    if (status === "stopped") this.returnQueued();
+    if (!this.queued || status !== "idle") return;
+    const { id, text, attachments } = this.queued;
+    this.queue(null);
+    this.send(text, attachments, id);
+  }
+
+  returnQueued() {
+    const queued = this.unqueue();
+    if (!queued) return;
+    const { text: content, attachments } = queued;
+    this.#page.returned({ content, ...(attachments.length && { metadata: { attachments } }) });
+  }
+
+  /**
+   * Let the agent answer a message of the user again.
+   * @param {string} promptId @param {(content: unknown) => unknown} change
+   */
+  #again(promptId, change) {
+    const { busy, phase, conversation } = this.#state;
+    const message = conversation.messages.find(
+      ({ id, role }) => id === promptId && role === "user",
+    );
+    if (!message || busy || phase === "loading" || conversation.status === "waiting") return false;
+    this.#state.dropUndelivered();
+    const content = change(message.content);
+    this.#exchange.run(this.#state.input({ messages: [{ ...message, content }] }));
+    return true;
+  }
+
+  /**
+   * Let the agent answer a message of the user again. The old answer stays as a version.
+   * @param {string} promptId
+   */
+  regenerate(promptId) {
+    return this.#again(promptId, (content) => content);
+  }
+
+  /**
+   * Replace the text of a message, and let the agent answer it.
+   * @param {string} promptId @param {string} text
+   */
+  edit(promptId, text) {
+    return text.trim() !== "" && this.#again(promptId, (content) => withText(content, text.trim()));
+  }
+
+  /** Try the failed turn again, unless the server already has it. */
+  async retry() {
+    const { busy, turn, isUndelivered, conversation } = this.#state;
+    if (busy) return;
+    if (turn && isUndelivered) return this.#exchange.run(turn.input, turn);
+    const { error, messages } = conversation;
+    const isLost = error?.code === "connection_lost";
+    const prompt = messages.findLast(({ role }) => role === "user");
+    if (!turn && error?.runId) return this.regenerate(prompt?.id ?? "");
+    if (isLost && messages.length) return this.#page.refresh();
+    // Answers count once. Only the server knows what is open after them.
+    const isAnswer = turn?.input.messages[0]?.role !== "user";
+    if (!turn || isLost || isAnswer) return this.#thread.id && this.#page.open(this.#thread.id);
+    // With the same message, the server answers it again and drops what followed.
+    await this.#exchange.run({ ...turn.input, context: undefined, runId: uuid() });
+  }
+}

@@ -1,0 +1,240 @@
+// @ts-check
+/**
+ * The card of a tool call: its name, status, arguments and result, and its question if it has one.
+ * The first call loads this module.
+ */
+import { asksInput, isExpired } from "../conversation/conversation.js";
+import { h, icon, setAttribute, setText } from "../dom/elements.js";
+import { duration } from "../words/duration.js";
+import { isSame } from "../dom/keyed.js";
+import { lazy } from "../dom/lazy.js";
+import { format } from "../words/strings.js";
+import { openText, toolLabel } from "./names.js";
+import { asText } from "./text-block.js";
+import { parse, readable, resultView } from "./values.js";
+
+/** @typedef {import("../types.d.ts").Decision} Decision */
+/** @typedef {import("../types.d.ts").CardContext} Context */
+/** @typedef {import("../words/strings.js").Strings & typeof TOOL_WORDS} Words */
+const STATUS = /** @type {Record<string, { icon: string, text: keyof Words }>} */ ({
+  streaming: { icon: "tool", text: "toolStreaming" },
+  running: { icon: "tool", text: "toolRunning" },
+  waiting: { icon: "pause", text: "toolWaiting" },
+  success: { icon: "check", text: "toolSuccess" },
+  failed: { icon: "alert", text: "toolFailed" },
+  denied: { icon: "close", text: "toolDenied" },
+  stopped: { icon: "stop", text: "toolStopped" },
+  left: { icon: "stop", text: "toolLeft" },
+});
+/** In English; the tables of other languages have these, too. */
+export const TOOL_WORDS = {
+  readFile: "Read {name}",
+  readWhole: "The assistant was given the file as it is.",
+  toolStreaming: "Preparing",
+  toolDenied: "Denied",
+  toolStopped: "Stopped",
+  toolLeft: "Not done",
+  changed: "Changed",
+  arguments: "Arguments",
+  result: "Result",
+};
+
+/**
+ * The most successful calls shown singly: the code that folds more is loaded with the next call.
+ */
+const FEW = 4;
+
+/** The card doesn't show shorter waits. */
+const PATIENCE_MS = 2000;
+
+let made = 0;
+
+export class ToolCard {
+  #context;
+  #words;
+  #status = h("span", { class: "tool-status" });
+  #icon = h("span", { class: "tool-icon" });
+  #label = h("span", { class: "tool-label", dir: "auto" });
+  #body = h("div", { class: "tool-body" });
+  #details = h("details", { class: "tool-details" });
+  #progress = h("progress", { max: 100 });
+  /** @type {import("../types.d.ts").QuestionView | undefined} */
+  #question;
+  /** @type {any[]} what was rendered last */
+  #shown = [];
+  /** @type {() => Node[]} */
+  #parts = () => [];
+  #since = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #clock;
+  element;
+
+  /** @param {Context} context @param {HTMLElement} element the place of the card */
+  constructor(context, element) {
+    made += 1;
+    this.#context = context;
+    this.#words = { ...TOOL_WORDS, ...context.strings };
+    this.element = element;
+    const summary = h("summary", {}, this.#icon, this.#label, this.#status, icon("chevron"));
+    this.#details.append(summary, this.#body);
+    this.#details.addEventListener("toggle", () => this.#fill());
+    element.replaceChildren(this.#details);
+  }
+
+  /**
+   * @param {import("../types.d.ts").ToolCall} call AG-UI's ToolCall
+   * @param {import("../types.d.ts").Call} state
+   * @param {import("../types.d.ts").Interrupt | undefined} interrupt the open question about this
+   *   call, if there is one
+   * @param {Decision | undefined} decision
+   * @param {import("../types.d.ts").Message[]} [messages] which may name the file that the call is
+   *   about
+   */
+  update(call, state, interrupt, decision, messages = []) {
+    const { tools, Question } = this.#context;
+    const strings = this.#words;
+    const expired = interrupt && isExpired(interrupt);
+    const next = [call, state, interrupt, decision, tools, Question, expired];
+    if (isSame(next, this.#shown)) return;
+    const before = this.#shown[1]?.status;
+    this.#shown = next;
+    const file = fileOf(call, messages);
+    const label = file
+      ? format(strings.readFile, { name: file.name })
+      : toolLabel(call.function.name, tools, interrupt);
+    this.element.dataset.status = state.status;
+    if (state.status !== before) this.#icon.replaceChildren(icon(STATUS[state.status].icon));
+    setText(this.#label, label);
+    // An approval shows the arguments itself.
+    const approval = Boolean(interrupt && !asksInput(interrupt) && !expired);
+    this.#parts = () => (file ? this.#page(state) : this.#sections(call, state));
+    this.#body.replaceChildren();
+    setAttribute(this.#details, "inert", approval);
+    if (approval) this.#details.open = false;
+    this.#fill();
+    this.#tell();
+    if (state.status !== before && made > FEW) this.#regroup();
+    if (!interrupt) return this.#forget(state);
+    if (!Question) return;
+    const question = (this.#question ??= new Question(this.#context));
+    question.update(interrupt, decision, label, call.function.arguments);
+    // Insert the question only once: moving it would lose the focus.
+    if (!this.element.contains(question.element)) this.element.append(question.element);
+  }
+
+  async #regroup() {
+    const module = await this.#context.withStyle(lazy(() => import("./group.js")));
+    module?.regroup(this.element, this.#context.strings, FEW);
+  }
+
+  /** Make the body of a closed card when the user opens it. */
+  #fill() {
+    if (this.#details.open && !this.#body.firstChild) this.#body.append(...this.#parts());
+  }
+
+  /** Show the status of the call, and how long it has been running. */
+  #tell() {
+    const strings = this.#words;
+    const [, state, interrupt] = this.#shown;
+    const { status, step, percent, duration_ms: took, edited } = state;
+    const runs = status === "running";
+    this.#since = runs ? this.#since || Date.now() : 0;
+    const ms = runs ? Date.now() - this.#since : took;
+    const time =
+      (runs ? ms >= PATIENCE_MS : ms !== undefined) &&
+      duration(runs ? Math.floor(ms / 1000) * 1000 : ms, strings.lang);
+    const words = (runs && step) || strings[interrupt ? openText(interrupt) : STATUS[status].text];
+    const share =
+      runs &&
+      percent !== undefined &&
+      new Intl.NumberFormat(strings.lang, { style: "percent" }).format(percent / 100);
+    setText(
+      this.#status,
+      [words, share, time, edited && strings.changed].filter(Boolean).join(" · "),
+    );
+    if (share) this.#context.withStyle();
+    if (!share) this.#progress.remove();
+    else if (!this.#progress.isConnected) this.#details.after(this.#progress);
+    this.#progress.value = percent ?? 0;
+    setAttribute(this.#progress, "aria-label", this.#label.textContent);
+    clearTimeout(this.#clock);
+    if (!runs || (ms >= PATIENCE_MS && !this.element.isConnected)) return;
+    this.#clock = setTimeout(() => this.#tell(), 1000 - (ms % 1000));
+  }
+
+  /**
+   * Keep typed text until there is a result, because the question may come back.
+   * @param {import("../types.d.ts").Call} state
+   */
+  #forget({ result }) {
+    this.#question?.element.remove();
+    if (result !== undefined) this.#question = undefined;
+  }
+
+  /** Show what the call has read of a file. @param {import("../types.d.ts").Call} state */
+  #page({ status, result }) {
+    if (result === undefined) return [];
+    const strings = this.#words;
+    const read = /** @type {{ text?: unknown } | null} */ (readable(result));
+    const text = status === "success" ? read?.text : result;
+    if (text === undefined) return [h("p", { class: "muted" }, strings.readWhole)];
+    return [resultView(text, strings)];
+  }
+
+  /** @param {import("../types.d.ts").ToolCall} call @param {import("../types.d.ts").Call} state */
+  #sections(call, { result, edited }) {
+    const { tools } = this.#context;
+    const strings = this.#words;
+    const { name, arguments: json } = call.function;
+    const secrets = tools.get(name)?.secrets;
+    /** @type {HTMLElement[]} */
+    const parts = [h("p", { class: "tool-part" }, strings.arguments)];
+    if (edited || secrets || !isPlain(json)) {
+      const place = h("div");
+      parts.push(place);
+      const loading = lazy(() => import("./arguments.js"));
+      this.#context.withStyle(loading).then((module) => {
+        if (module) place.append(...module.callArguments(json, edited, strings, secrets));
+      });
+    } else if (json === "{}" || !json) {
+      parts.push(h("p", { class: "muted" }, strings.noArguments));
+    } else parts.push(resultView(parse(json), strings));
+    if (result === undefined) return parts;
+    const read = readable(result);
+    const copy = h("button", { type: "button", class: "copy" }, strings.copy);
+    copy.addEventListener("click", () => this.#copy(copy, asText(read)));
+    const title = h("p", { class: "tool-part" }, strings.result);
+    const head = h("div", { class: "tool-result" }, title, copy);
+    return [...parts, head, resultView(read, strings)];
+  }
+
+  /** @param {HTMLElement} button @param {string} text */
+  async #copy(button, text) {
+    const module = await this.#context.load(() => import("../dom/copy.js"));
+    await module?.copyBy(button, text, this.#context.strings);
+  }
+}
+
+/**
+ * Whether the arguments are only short texts and numbers, which need no other module.
+ * @param {string} json
+ */
+function isPlain(json) {
+  const fields = parse(json || "{}");
+  const few = fields && !/\d{16}|\d[T ]\d\d:/.test(json) && json.length < 1000;
+  if (!few || Array.isArray(fields)) return false;
+  return Object.values(fields).every((one) => {
+    return typeof one === "number" || (typeof one === "string" && one);
+  });
+}
+
+/**
+ * The file of a message that the engine's `read_attachment` reads.
+ * @param {import("../types.d.ts").ToolCall} call @param {import("../types.d.ts").Message[]} messages
+ */
+function fileOf({ function: { name, arguments: json } }, messages) {
+  if (name !== "read_attachment") return undefined;
+  const id = parse(json)?.attachment_id;
+  const files = messages.flatMap(({ metadata }) => metadata?.attachments ?? []);
+  return files.find((one) => one?.id === id);
+}
