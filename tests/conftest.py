@@ -261,6 +261,12 @@ def page_folders(project: Path) -> list[Path]:
     return folders
 
 
+def element_modules(project: Path) -> list[Path]:
+    """The modules of these folders, without the tables of other languages."""
+    modules = [path for folder in page_folders(project) for path in sorted(folder.rglob("*.js"))]
+    return [path for path in modules if path.parent.name != "languages"]
+
+
 def npm_install(package: Path, *options: str) -> Path | None:
     """The packages that a package.json names, kept until it changes; None without npm."""
     if not shutil.which("npm"):

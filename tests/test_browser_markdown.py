@@ -87,7 +87,7 @@ SAMPLES = [
 COMPARE = r"""
 const { Marked } = await import("/oracle/marked.js");
 const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown/view.js");
-await loadMarkdown();
+await loadMarkdown(() => import("/static/agui/messages/reading.js"));
 const { loadHtml, loadNames, loadShapes } = await import("/static/agui/markdown/nodes.js");
 await Promise.all([loadHtml(), loadNames(), loadShapes()]);
 const BARE = /^<\/?(?:br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|details|summary)\s*\/?>$/i;
@@ -369,7 +369,7 @@ def test_no_text_can_do_anything(chat, live_project):
     chat.evaluate(
         """async () => {
             const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown/view.js");
-            await loadMarkdown();
+            await loadMarkdown(() => import("/static/agui/messages/reading.js"));
             const { loadHtml, loadNames, loadShapes } = await import("/static/agui/markdown/nodes.js");
             await Promise.all([loadHtml(), loadNames(), loadShapes()]);
             window.MarkdownView = MarkdownView;
@@ -443,7 +443,7 @@ def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_w
 
 SHOW = """async (text) => {
     const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown/view.js");
-    await loadMarkdown();
+    await loadMarkdown(() => import("/static/agui/messages/reading.js"));
     const view = new MarkdownView({ copy: "Copy", copied: "Copied" });
     view.element.classList.add("shown");
     document.body.append(view.element);
@@ -453,7 +453,7 @@ SHOW = """async (text) => {
 
 def test_shapes_are_loaded_with_the_first_text_that_has_their_signs(chat):
     names = []
-    chat.on("request", lambda request: names.append(request.url) if "markdown-shapes.js" in request.url else None)
+    chat.on("request", lambda request: names.append(request.url) if "markdown/shapes.js" in request.url else None)
     strong = chat.locator(".prose strong")
     push = open_stream(chat)
     push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
@@ -472,14 +472,14 @@ def test_shapes_are_loaded_with_the_first_text_that_has_their_signs(chat):
     finished(chat)
     expect(chat.locator(".prose p").last).to_have_text(re.compile(r"是 \*\*很 \[长\]\(http://e$"))
     # Without them a text is as CommonMark reads it, and the next text tries again.
-    chat.route("**/markdown-shapes.js*", lambda route: route.abort())
+    chat.route("**/markdown/shapes.js*", lambda route: route.abort())
     chat.reload()
     with chat.expect_event("requestfailed"):
         chat.evaluate(SHOW, "# 明天\n\n**后天。**呢")
     shown = chat.locator(".shown")
     expect(shown.locator("h1")).to_have_text("明天")
     expect(shown.locator("p")).to_have_text("**后天。**呢")
-    chat.unroute("**/markdown-shapes.js*")
+    chat.unroute("**/markdown/shapes.js*")
     chat.evaluate(SHOW, "**好的。**呢")
     expect(shown.last.locator("strong")).to_have_text("好的。")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import page_folders
+from conftest import element_modules, page_folders
 from page_costs import answer, open_thread, settle, stream
 from pages import Page, Response, expect, finished, message_box, new_chat, open_stream, say, sign_in
 from servers import LiveProject, serve
@@ -130,7 +130,7 @@ def test_production_loads_nothing_that_may_be_stale(new_page, production, collec
     expect(page.get_by_role("searchbox")).to_be_visible()
     names = {response.url.split("/static/")[1] for response in responses}
     assert names <= set(collected.values())
-    assert {collected[f"agui/{name}.js"] for name in ("agui-chat", "palette", "threads-drawer")} <= names
+    assert {collected[f"agui/{name}.js"] for name in ("agui-chat", "composer/palette", "threads/drawer")} <= names
     assert collected["agui/dom/elements.js"] not in names  # it came with what is always loaded
     for response in responses:
         assert "immutable" in response.headers["cache-control"], response.url
@@ -161,7 +161,7 @@ def test_no_module_hides_a_name_of_the_browser(chat, live_project):
     names = chat.evaluate("() => { const all = []; for (const name in window) all.push(name); return all; }")
     names += chat.evaluate("() => Object.getOwnPropertyNames(window)")
     assert {"open", "status", "Text"} <= set(names)
-    for path in (path for folder in page_folders(live_project.path) for path in folder.glob("*.js")):
+    for path in element_modules(live_project.path):
         declared = re.findall(r"^(?:export )?(?:async )?(?:function\*?|class|const|let) (\w+)", path.read_text(), re.M)
         assert not set(declared) & set(names), path.name
 

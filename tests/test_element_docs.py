@@ -4,14 +4,14 @@ import ast
 import re
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, page_folders
+from conftest import ROOT, TEMPLATE_NAME, element_modules
 
 PROJECT = ROOT / TEMPLATE_NAME
 STATIC = PROJECT / "agui/static/agui"
 MANUAL = (PROJECT / "agui/manual/page.md").read_text()
 ELEMENT = (STATIC / "agui-chat.js").read_text()
 HEADER = ELEMENT.partition("*/")[0]
-CODE = "\n".join(path.read_text() for folder in page_folders(PROJECT) for path in sorted(folder.glob("*.js")))
+CODE = "\n".join(path.read_text() for path in element_modules(PROJECT))
 STYLE = (STATIC / "agui-chat.css").read_text()
 
 
@@ -93,12 +93,10 @@ def test_methods_and_properties():
     rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
     # The element calls this one if the page has set it.
     of_the_page = "getSkillContext"
-    assert f"host.{of_the_page}()" in (STATIC / "palette.js").read_text()
+    assert f"host.{of_the_page}()" in (STATIC / "composer/palette.js").read_text()
     assert {name for row in rows for name in re.findall(r"`(\w+)", row)} == {*methods, *fields, of_the_page}
 
 
 def test_what_a_tool_is_made_of():
-    typed = re.search(r"@typedef \{\{\n(.*?)\}\} FrontendTool ", (STATIC / "frontend-tools.js").read_text(), re.S)
-    assert typed
-    own = re.sub(r"\(args.*?\) => unknown", "", typed[1])
-    assert named("Tools of the page", "of a tool") == set(re.findall(r"(\w+)\??:", own))
+    declared = (STATIC / "agui-chat.d.ts").read_text().split("export interface PageTool {\n")[1].split("\n}\n")[0]
+    assert named("Tools of the page", "of a tool") == set(re.findall(r"^  (\w+)(?:\??: |\()", declared, re.M))

@@ -9,6 +9,7 @@ import configparser
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,54 @@ def test_reading_order_is_the_one_in_the_documentation():
     lines = (ENGINE / "__init__.py").read_text().splitlines()
     questions = [match for line in lines if (match := re.match(r" {4}(\w+)/ +(.*)", line))]
     assert rows == [match.groups() for match in questions]
+
+
+ELEMENT = ENGINE / "static/agui"
+IMPORTED = re.compile(r"""(?:\bfrom |\bimport\()["'](\.[^"']+\.js)["']""")
+
+
+def rooms_of_the_page() -> list[str]:
+    """The folders of the element's modules, from the top, as the manual lists them."""
+    return re.findall(r"^\| `agui/(\w+)/` \|", (ENGINE / "manual/architecture.md").read_text(), re.MULTILINE)
+
+
+def room_of(path: Path, rooms: list[str]) -> int:
+    """The place of a module's room; the element itself is above all."""
+    folder = path.resolve().relative_to(ELEMENT.resolve()).parts[0]
+    return rooms.index(folder) if folder in rooms else -1
+
+
+def imports_up(path: Path, rooms: list[str]) -> list[str]:
+    """What a module of the element imports from rooms above its own: at once, on demand, or a type."""
+    imported = IMPORTED.findall(path.read_text())
+    own = [address for address in imported if not address.startswith("../../agui_")]
+    return [address for address in own if room_of(path.parent / address, rooms) < room_of(path, rooms)]
+
+
+def test_page_has_the_rooms_of_the_documentation():
+    assert {path.name for path in ELEMENT.iterdir() if path.is_dir()} == {*rooms_of_the_page()}
+    assert [path.name for path in ELEMENT.glob("*.js")] == ["agui-chat.js"]
+
+
+def test_modules_of_the_page_import_from_rooms_below():
+    rooms = rooms_of_the_page()
+    up = {str(path.relative_to(ELEMENT)): imports_up(path, rooms) for path in ELEMENT.rglob("*.js")}
+    assert {name: addresses for name, addresses in up.items() if addresses} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'import { Question } from "../approvals/question.js";',
+        'await import("../approvals/question.js")',
+        '/** @type {import("../agui-chat.js").AguiChatElement} */',
+    ],
+)
+def test_import_from_a_room_above_is_found(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys.modules[__name__], "ELEMENT", tmp_path)
+    (tmp_path / "dom").mkdir()
+    (tmp_path / "dom/elements.js").write_text(f"{line}\n")
+    assert imports_up(tmp_path / "dom/elements.js", ["approvals", "dom"]) != []
 
 
 def test_every_module_asks_the_one_clock():

@@ -29,7 +29,7 @@ PLACES = {
     "agui/contrib/[a-z_]+/templates/(admin|agui)(/[a-z_]+)*": r"[a-z_]+\.html",
     "agui(/contrib/[a-z_]+)?/templatetags": PYTHON,
     "agui/management(/commands)?": PYTHON,
-    "agui/static/agui(/strings)?": r"[a-z-]+\.(js|css|svg)|types\.d\.ts",
+    "agui/static/agui(/[a-z]+(/languages)?)?": r"[a-z-]+\.(js|css|svg)|(types|agui-chat)\.d\.ts",
     "agui/templates/agui": r"[a-z_]+\.html",
     "agui/contrib/[a-z_]+/templates/[a-z_]+(/[a-z_]+){0,2}": r"[a-z_]+\.html",
     "agui/contrib/[a-z_]+/static/[a-z_]+": r"[a-z-]+\.(js|css|svg)",

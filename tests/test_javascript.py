@@ -9,7 +9,7 @@ from html.entities import html5
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, npm_install, page_folders
+from conftest import ROOT, TEMPLATE_NAME, element_modules, npm_install, page_folders
 
 SWEEPS = ("growth.test.mjs", "markdown-sweep.test.mjs")
 
@@ -72,7 +72,7 @@ def test_types_hold():
 
 def test_types_say_something():
     count = 0
-    for path in (path for folder in page_folders(ROOT / TEMPLATE_NAME) for path in folder.glob("*.js")):
+    for path in element_modules(ROOT / TEMPLATE_NAME):
         types = "".join(TYPE.findall("".join(COMMENT.findall(path.read_text()))))
         count += len(re.findall(r"\bany\b", types))
     assert count <= MOST_ANY
@@ -84,8 +84,8 @@ def test_characters_have_the_names_that_html_gives_them(rendered: dict[str, Path
     if node is None:
         pytest.skip("node is not on the PATH")
     script = """
-        import { CHARACTERS } from "./entities.js";
-        import { read } from "./markdown-nodes.js";
+        import { CHARACTERS } from "./markdown/entities.js";
+        import { read } from "./markdown/nodes.js";
         const isKnown = (name) => !read(`&${name};`, false, new Map(), { copy: "" }).lacks;
         const always = JSON.parse(process.argv[1]).filter(isKnown);
         console.log(JSON.stringify([Object.fromEntries(CHARACTERS), always]));

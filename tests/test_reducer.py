@@ -72,12 +72,10 @@ BREAKS = {
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_reducer_is_noticed(name: str, compare, tmp_path: Path):
     broken = tmp_path / "agui"
-    broken.mkdir()
-    for file in ELEMENT.glob("*.js"):
-        shutil.copy(file, broken)
+    shutil.copytree(ELEMENT, broken)
     (broken / "package.json").write_text('{"type": "module"}')
     old, new = BREAKS[name]
-    [file] = [file for file in broken.glob("*.js") if old in file.read_text()]
+    [file] = [file for file in broken.rglob("*.js") if old in file.read_text()]
     file.write_text(file.read_text().replace(old, new))
     result = compare(broken, "60")
     assert "differs" in result.stdout, result.stdout + result.stderr

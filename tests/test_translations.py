@@ -49,5 +49,5 @@ def test_there_is_one_for_each_language_of_the_settings():
     [languages] = re.findall(r"^LANGUAGES = (.*)$", settings, re.MULTILINE)
     assert re.findall(r'\("(\w+)"', languages)[0] == "en"
     assert sorted(re.findall(r'\("(\w+)"', languages)[1:]) == [folder.parent.name for folder in LOCALES]
-    strings = PROJECT / "agui/static/agui/strings"
+    strings = PROJECT / "agui/static/agui/words/languages"
     assert {folder.parent.name for folder in LOCALES} <= {path.stem for path in strings.glob("*.js")}

@@ -22,7 +22,7 @@ for (const [markdown, html] of [
 }
 
 test("nothing is loaded for a text without a sign of these", async () => {
-  const early = await import("./agui/markdown-nodes.js?early");
+  const early = await import("./agui/markdown/nodes.js?early");
   const lacks = (text) => early.read(text, false, new Map(), { copy: "" }).lacks !== null;
   for (const text of ["**A** *b* [c](d) `e`", "“It’s” – fine… 👩‍👧 ✅ é ß я ע", "- [x] a\n\n| a |\n|-|", "https://example.com/ü", "a\\*b [x]: y"]) assert.ok(!lacks(text), text);
   for (const text of ["$x$", "\\(x\\)", "\\[x\\]", "\\begin{align}", "a[^1]", "字", "。", "ア", "ｱ", "가", "ㄅ", "𠮷", "！"]) assert.ok(lacks(text), text);

@@ -81,7 +81,7 @@ const STRINGS = {
   ...VOICE_WORDS,
 };
 
-const folder = new URL("./agui/strings/", import.meta.url);
+const folder = new URL("./agui/words/languages/", import.meta.url);
 const tables = {};
 for (const file of readdirSync(folder)) tables[file.replace(".js", "")] = (await import(new URL(file, folder))).STRINGS;
 /** Words that are the same in both. */

@@ -24,7 +24,8 @@ SHARED = "export const a = 1;\n"
 
 
 def modules_of(folder: Path) -> dict[str, str]:
-    return {f"{folder.name}/{path.name}": path.read_text() for path in folder.glob("*.js")}
+    modules = [path for path in folder.rglob("*.js") if path.parent.name != "languages"]
+    return {path.relative_to(folder.parent).as_posix(): path.read_text() for path in modules}
 
 
 def sources() -> dict[str, str]:

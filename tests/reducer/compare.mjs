@@ -1,6 +1,6 @@
 // Are the messages and the state that our reducer makes of streams those of the official client?
 //
-//   node compare.mjs <folder of conversation.js> <conversations generated> [<file of recorded runs>]
+//   node compare.mjs <folder of the element> <conversations generated> [<file of recorded runs>]
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -10,7 +10,7 @@ import { HttpAgent } from "@ag-ui/client";
 import { generate } from "./generate.mjs";
 
 const [folder, count, file] = process.argv.slice(2);
-const { beginRun, emptyConversation, loadFor, reduce } = await import(pathToFileURL(`${folder}/conversation.js`).href);
+const { beginRun, emptyConversation, loadFor, reduce } = await import(pathToFileURL(`${folder}/conversation/conversation.js`).href);
 for (const type of ["TEXT_MESSAGE_CHUNK", "STATE_DELTA"]) await loadFor({ type });
 
 console.warn = console.error = () => {}; // Both tell what they drop

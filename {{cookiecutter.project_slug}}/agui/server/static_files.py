@@ -14,7 +14,7 @@ from agui import parts
 from agui.server.bundle import flatten
 
 ENGINE = re.compile(r"agui/.+\.(?:js|css)")
-MODULE = re.compile(r"agui/[\w-]+\.js")
+MODULE = re.compile(r"agui/(?!words/languages/).+\.js")
 NEIGHBOUR = re.compile(r"""["']\./([\w-]+\.js)["']""")
 
 logger = logging.getLogger("agui.static_files")
@@ -74,7 +74,7 @@ def modules_of_parts(paths: dict[str, Any]) -> dict[str, dict[str, str]]:
         name = named.pop()
         folder = posixpath.dirname(name)
         # A part that names a module of the engine adds nothing to it.
-        if name not in paths or folder == "agui" or name in folders[folder]:
+        if name not in paths or MODULE.fullmatch(name) or name in folders[folder]:
             continue
         text = folders[folder][name] = read(*paths[name])
         named += [f"{folder}/{neighbour}" for neighbour in NEIGHBOUR.findall(text)]

@@ -10,7 +10,6 @@ import { Styles } from "./page/styles.js";
 import { Tabs } from "./session/tabs.js";
 import { ThreadMemory } from "./session/thread-memory.js";
 
-/** @typedef {import("./agui-chat.d.ts").AguiChatElement} PublicElement */
 /**
  * A chat with an AG-UI agent. This is all that a page can use of it. page.md explains it.
  * @attr endpoint, data-tools-url, data-skills-url, data-threads-url, data-attachments-url,
@@ -354,5 +353,7 @@ export class AguiChatElement extends HTMLElement {
     return this.dispatchEvent(new CustomEvent(name, options));
   }
 }
+
+/** @typedef {import("./agui-chat.d.ts").AguiChatElement} PublicElement */
 
 AguiChatElement.define();

@@ -4,7 +4,8 @@ import { h } from "../dom/elements.js";
 
 /** @typedef {import("./schema.js").Field} Field */
 /**
- * @typedef {import("../words/strings.js").Strings & typeof import("./answer-form.js").FORM_WORDS} Strings
+ * @typedef {import("../types.d.ts").Strings
+ *   & typeof import("./answer-form.js").FORM_WORDS} Strings
  */
 
 /** Labels that are only the type of a schema, or none. */

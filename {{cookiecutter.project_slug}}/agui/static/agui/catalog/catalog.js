@@ -13,8 +13,8 @@ export class Catalog {
    */
   activities = new Map();
   /**
-   * @type {Map<string, import("../agui-chat.d.ts").Action>} the page's buttons; also a new map after
-   *   each change
+   * @type {Map<string, import("../agui-chat.d.ts").Action>} the page's buttons; also a new map
+   *   after each change
    */
   actions = new Map();
   /** @type {Map<string, PageTool>} */

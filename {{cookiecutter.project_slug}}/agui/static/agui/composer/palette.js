@@ -17,7 +17,8 @@ import { format } from "../words/strings.js";
  *   strings: import("../words/strings.js").Strings, send: (text: string) => boolean,
  *   fill: (text: string) => void, hint: (text: string) => void, shortcuts: () => void,
  *   host: import("../agui-chat.d.ts").AguiChatElement,
- *   memory: import("../session/thread-memory.js").ThreadMemory, load: import("../dom/lazy.js").Load,
+ *   memory: import("../session/thread-memory.js").ThreadMemory,
+ *   load: import("../dom/lazy.js").Load,
  * }} Context
  */
 

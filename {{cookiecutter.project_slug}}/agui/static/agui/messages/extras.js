@@ -55,7 +55,8 @@ export class Extras {
       return module && new module.Suggestions(context, column);
     });
     this.#need(interrupts.length, "questions", async () => {
-      const module = await context.withStyle(lazy(() => import("../approvals/standing-questions.js")));
+      const loading = lazy(() => import("../approvals/standing-questions.js"));
+      const module = await context.withStyle(loading);
       return module && new module.StandingQuestions(context, list);
     });
     this.#need(hasNotes, "notes", async () => {

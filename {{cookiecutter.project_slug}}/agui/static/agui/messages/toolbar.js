@@ -6,7 +6,8 @@ import { h, setAttribute, setText } from "../dom/elements.js";
 /**
  * What a toolbar is about. idle: no run is on, and nothing is asked.
  * @typedef {{
- *   session: Session, turn: import("../conversation/messages.js").Turn, isLast: boolean, idle: boolean,
+ *   session: Session, turn: import("../conversation/messages.js").Turn, isLast: boolean,
+ *   idle: boolean,
  * }} Shown
  */
 

@@ -17,9 +17,10 @@ import { Welcome } from "./welcome.js";
 /** @typedef {import("../session/session.js").Session} Session */
 /**
  * @typedef {{
- *   host: import("../agui-chat.d.ts").AguiChatElement, strings: import("../words/strings.js").Strings,
- *   memory: import("../session/thread-memory.js").ThreadMemory, styles: import("./styles.js").Styles,
- *   catalog: import("../catalog/catalog.js").Catalog, emit: (name: string, detail: unknown) => void,
+ *   host: import("../agui-chat.d.ts").AguiChatElement, styles: import("./styles.js").Styles,
+ *   strings: import("../types.d.ts").Strings, emit: (name: string, detail: unknown) => void,
+ *   memory: import("../session/thread-memory.js").ThreadMemory,
+ *   catalog: import("../catalog/catalog.js").Catalog,
  * }} Parts
  */
 
@@ -120,7 +121,7 @@ export class ChatPage {
     return this.#composer.attach(files);
   }
 
-  /** Put a rejected message back into the input. @param {import("../types.d.ts").Message} message */
+  /** Put a rejected message back. @param {import("../types.d.ts").Message} message */
   giveBack(message) {
     this.#composer.giveBack(message);
   }
@@ -239,7 +240,7 @@ export class ChatPage {
     if (await this.#session.see()) this.#companions.update();
   }
 
-  /** Load a module that the user has asked for, with its style. @type {import("../dom/lazy.js").Load} */
+  /** Load what the user has asked for, with its style. @type {import("../dom/lazy.js").Load} */
   #load(load) {
     return this.#parts.styles.withFrame(lazy(load, () => this.#missing()));
   }
@@ -255,7 +256,8 @@ export class ChatPage {
    * Markdown is half of the page's code, so it is loaded when the user begins to write or to read.
    */
   #loadMarkdown() {
-    this.#markdown ??= loadMarkdown(() => import("../messages/reading.js")).then(() => this.schedule());
+    const loading = () => import("../messages/reading.js");
+    this.#markdown ??= loadMarkdown(loading).then(() => this.schedule());
   }
 
   /** Something has changed. */

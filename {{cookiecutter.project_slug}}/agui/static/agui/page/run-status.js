@@ -8,7 +8,8 @@ export class RunStatus {
   #wasBusy = false;
 
   /**
-   * @param {import("../session/session.js").Session} session @param {import("../words/strings.js").Strings} strings
+   * @param {import("../session/session.js").Session} session
+   * @param {import("../words/strings.js").Strings} strings
    */
   update({ busy, conversation }, strings) {
     const { status, steps, interrupts } = conversation;

@@ -16,7 +16,8 @@
  *
  * A lost connection is not a phase: `Following` handles it.
  */
-import { callTools, goesRound, hasPageCalls, openCalls, withResults } from "../conversation/calls.js";
+import { callTools, goesRound, hasPageCalls } from "../conversation/calls.js";
+import { openCalls, withResults } from "../conversation/calls.js";
 import { beginRun, emptyConversation, fromThread, reduce } from "../conversation/conversation.js";
 import { uuid, versionsOf } from "./turns.js";
 

@@ -13,7 +13,9 @@ import { FrontendTools } from "./frontend-tools.js";
  * What the exchange does for a PageTurn: leave the thread to another tab, and post results.
  * @typedef {{
  *   threadId: string, signal: AbortSignal, giveUp: () => Promise<unknown>,
- *   post: (turn: Pick<import("../types.d.ts").RunInput, "messages" | "resume">) => Promise<unknown>,
+ *   post: (
+ *     turn: Pick<import("../types.d.ts").RunInput, "messages" | "resume">,
+ *   ) => Promise<unknown>,
  * }} Turn
  */
 

@@ -19,7 +19,8 @@ export const ACTION_WORDS = {
 /**
  * @typedef {{
  *   strings: import("./drawer.js").Words, client: import("../http/client.js").AgentClient,
- *   memory: import("../session/thread-memory.js").ThreadMemory, panel: HTMLElement, search: HTMLElement,
+ *   memory: import("../session/thread-memory.js").ThreadMemory, panel: HTMLElement,
+ *   search: HTMLElement,
  *   notice: HTMLElement, pages: import("./pages.js").ThreadPages,
  *   list: import("./list.js").ThreadList, isOpen: () => boolean,
  *   isCurrent: (threadId: string) => boolean, draw: () => void, load: () => void,

@@ -21,7 +21,7 @@ export const THREADS_WORDS = {
 /** @typedef {import("../words/strings.js").Strings & typeof THREADS_WORDS} Words */
 /**
  * @typedef {{
- *   strings: import("../words/strings.js").Strings, client: import("../http/client.js").AgentClient,
+ *   strings: import("../types.d.ts").Strings, client: import("../types.d.ts").AgentClient,
  *   memory: import("../session/thread-memory.js").ThreadMemory, panel: HTMLElement,
  *   href: (threadId: string) => string | null, open: (threadId: string) => void,
  *   newChat: () => void, focus: () => void, renamed: (threadId: string, title: string) => void,

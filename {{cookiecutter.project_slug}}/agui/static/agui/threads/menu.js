@@ -22,7 +22,8 @@ export const MENU_WORDS = {
 /** @typedef {{ pinned?: boolean, archived?: boolean }} Marks */
 /**
  * @typedef {{
- *   strings: import("../words/strings.js").Strings, client: import("../http/client.js").AgentClient,
+ *   strings: import("../words/strings.js").Strings,
+ *   client: import("../http/client.js").AgentClient,
  *   pages: import("./pages.js").ThreadPages, list: import("./list.js").ThreadList,
  *   search: HTMLElement, changed: () => void, tell: (text: string) => void,
  *   offer: (text: string, undo: () => void) => void,

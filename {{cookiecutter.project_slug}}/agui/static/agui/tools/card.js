@@ -230,7 +230,8 @@ function isPlain(json) {
 
 /**
  * The file of a message that the engine's `read_attachment` reads.
- * @param {import("../types.d.ts").ToolCall} call @param {import("../types.d.ts").Message[]} messages
+ * @param {import("../types.d.ts").ToolCall} call
+ * @param {import("../types.d.ts").Message[]} messages
  */
 function fileOf({ function: { name, arguments: json } }, messages) {
   if (name !== "read_attachment") return undefined;

@@ -58,7 +58,8 @@ function listsOf(messages) {
 }
 
 /**
- * @param {HTMLElement[]} cards @param {import("../words/strings.js").Strings} strings @param {number} few
+ * @param {HTMLElement[]} cards @param {import("../words/strings.js").Strings} strings
+ * @param {number} few
  */
 function fold(cards, strings, few) {
   const [first] = cards;

@@ -2,7 +2,7 @@
 /**
  * Every text of the element, except the texts of modules that not every page loads. A Table has
  * both. Replace any of them with `chat.strings = {...}` or `data-strings`. Other languages are
- * tables of their own in strings/: the one that the closest `lang` names is loaded.
+ * tables of their own in languages/: the one that the closest `lang` names is loaded.
  */
 export const STRINGS = {
   /** The language of these texts, and of dates, numbers and sizes. */

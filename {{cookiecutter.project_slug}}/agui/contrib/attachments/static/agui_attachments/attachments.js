@@ -11,7 +11,8 @@ import { isFinal, Uploads } from "./uploads.js";
 /** @typedef {import("./uploads.js").Upload} Upload */
 /**
  * @typedef {{
- *   strings: import("../agui/words/strings.js").Strings, client: import("../agui/http/client.js").AgentClient,
+ *   strings: import("../agui/words/strings.js").Strings,
+ *   client: import("../agui/http/client.js").AgentClient,
  *   host: import("../agui/agui-chat.d.ts").AguiChatElement,
  * }} Context
  */

@@ -12,7 +12,8 @@ const BEGIN_MS = 60_000;
 
 /**
  * @typedef {{
- *   strings: import("../agui/words/strings.js").Strings, client: import("../agui/http/client.js").AgentClient,
+ *   strings: import("../agui/words/strings.js").Strings,
+ *   client: import("../agui/http/client.js").AgentClient,
  *   host: HTMLElement,
  * }} Context
  */

@@ -28,7 +28,8 @@ export const VOICE_WORDS = {
 /** @typedef {import("../agui/words/strings.js").Strings & typeof VOICE_WORDS} Words */
 /**
  * @typedef {{
- *   strings: import("../agui/words/strings.js").Strings, button: HTMLElement, input: HTMLTextAreaElement,
+ *   strings: import("../agui/words/strings.js").Strings, button: HTMLElement,
+ *   input: HTMLTextAreaElement,
  *   host: import("../agui/agui-chat.d.ts").AguiChatElement, invite: () => void, box: HTMLElement,
  * }} Context `box`: where the recording is shown
  */
