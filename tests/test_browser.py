@@ -368,7 +368,7 @@ def test_questions_for_one_value_each_are_answered_by_mouse_or_keyboard(chat):
 
 def test_question_has_the_focus_although_its_place_comes_late(chat, live_project):
     held: list[Route] = []
-    for late, calls in (("tool-card", ("c",)), ("standing-questions", ())):
+    for late, calls in (("tools/card", ("c",)), ("approvals/standing-questions", ())):
         chat.goto(live_project.url)
         chat.evaluate("async () => void (await import('/static/agui/approvals/question.js'))")
         chat.route(f"**/{late}.js", lambda route: held.append(route))

@@ -132,7 +132,7 @@ IMPORTED = re.compile(r"""(?:\bfrom |\bimport\()["'](\.[^"']+\.js)["']""")
 
 def rooms_of_the_page() -> list[str]:
     """The folders of the element's modules, from the top, as the manual lists them."""
-    return re.findall(r"^\| `agui/(\w+)/` \|", (ENGINE / "manual/architecture.md").read_text(), re.MULTILINE)
+    return re.findall(r"^\| `static/agui/(\w+)/` \|", (ENGINE / "manual/architecture.md").read_text(), re.MULTILINE)
 
 
 def room_of(path: Path, rooms: list[str]) -> int:

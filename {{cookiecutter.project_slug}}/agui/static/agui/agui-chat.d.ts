@@ -1,5 +1,41 @@
 /** Types for pages that use the chat: the element, its events, and what a page can register. page.md explains them. */
 
+/**
+ * A chat with an AG-UI agent.
+ * @attr endpoint, data-tools-url, data-skills-url, data-threads-url, data-attachments-url,
+ *   data-transcribe-url, data-mentions-url, data-stylesheet-url, data-frame-stylesheet-url,
+ *   data-strings-url, data-login-url, data-modules - the addresses
+ * @attr data-max-upload-bytes, data-max-recording-bytes, data-feedback, data-models - what the
+ *   server accepts and offers
+ * @attr data-csrf-token, data-csrf-header, data-csrf-cookie, user-key, data-thread-memory - the
+ *   user, and what the browser remembers
+ * @attr lang, data-strings, title-text, description-text - the words
+ * @attr theme, placement, collapsed - the look
+ *   A form with data-agui-sign-out, anywhere on the page, signs out and removes the user's data.
+ *
+ * @slot header-start, header-end - beside the buttons of the header
+ * @slot welcome - instead of the greeting
+ * @slot footer - a line below the input
+ * @slot launcher - instead of the picture on the button that opens a collapsed chat
+ *
+ * @event ag-ui-submit - before a message is sent; detail { text, attachments }; cancelable
+ * @event ag-ui-event - every AG-UI event; detail is the event
+ * @event ag-ui-state - the shared state has changed; detail is the state
+ * @event ag-ui-run-finished - a run has ended or is waiting; detail { status, error }
+ * @event ag-ui-thread - another thread is open, or has another title; detail { threadId, title }
+ * @event ag-ui-toggle - a floating or docked chat was opened or closed; detail { collapsed }
+ *
+ * @csspart panel, header, undo, log, messages, user-message, assistant-message, reasoning,
+ *   activity, tool, approve, deny, prose, code, error, composer, input, attach, skills, microphone,
+ *   send, stop, attachments, attachment, palette, chip, drawer, threads, menu, launcher, frame,
+ *   edge, actions, action, editor, feedback, sources, queued, quote, shortcuts, notify
+ *
+ * @cssprop --agui-code-comment, --agui-code-keyword, --agui-code-string, --agui-code-number,
+ *   --agui-code-name, --agui-code-added, --agui-code-removed
+ * @cssprop --agui-accent, --agui-accent-text, --agui-background, --agui-surface, --agui-border,
+ *   --agui-text, --agui-muted, --agui-danger, --agui-font, --agui-font-mono, --agui-radius,
+ *   --agui-width, --agui-panel-width, --agui-panel-height, --agui-docked-top
+ */
 export declare class AguiChatElement extends HTMLElement {
   /** Make the element known to the browser, with another tag or in another registry than usual. */
   static define(tag?: string, registry?: CustomElementRegistry): typeof AguiChatElement;
