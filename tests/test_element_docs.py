@@ -12,7 +12,7 @@ MANUAL = (PROJECT / "agui/manual/page.md").read_text()
 ELEMENT = (STATIC / "agui-chat.js").read_text()
 HEADER = (STATIC / "agui-chat.d.ts").read_text().partition("\n/**")[2].partition("*/")[0]
 CODE = "\n".join(path.read_text() for path in element_modules(PROJECT))
-STYLE = (STATIC / "agui-chat.css").read_text()
+STYLE = "\n".join(path.read_text() for path in sorted(STATIC.glob("*.css")))
 
 
 def named(heading: str, first_head: str) -> set[str]:
@@ -24,7 +24,7 @@ def named(heading: str, first_head: str) -> set[str]:
 
 def in_header(tag: str) -> set[str]:
     """What the comment at the top of the element names."""
-    found = re.findall(rf"@{tag} ((?:[^@]|\n)*?)(?= - |\n \*\n|\n \* @|\n $|$)", HEADER)
+    found = re.findall(rf"@{tag} ((?:[^@]|\n)*?)(?= - |\n \*\n|\n \* @|$)", HEADER)
     return set(re.findall(r"--[\w-]+|[a-z][\w-]+", " ".join(found)))
 
 
