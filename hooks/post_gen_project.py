@@ -3,6 +3,7 @@
 Without this hook everything is there, and the engine is source. Nothing here can fail a generation for lack of a tool.
 """
 
+import re
 import runpy
 import shutil
 import sys
@@ -13,7 +14,7 @@ PROVIDER = "{{ cookiecutter.model_provider }}"
 PARTS = "{{ cookiecutter.parts }}"
 ENGINE = "{{ cookiecutter.engine }}"
 
-MINIMAL = {"admin", "charts", "demo", "pacing", "redis"}
+MINIMAL = {"admin", "bundle", "charts", "demo", "pacing", "redis"}
 STANDARD = MINIMAL | {"attachments", "dashboard", "evals", "export", "fast", "feedback", "formulas", "spending"}
 
 NEXT_STEPS = f"""
@@ -56,7 +57,7 @@ def choose(parts):
     """Leave out the lines of all other parts, and what only the part `evals` uses."""
     chosen = {f'"agui.contrib.{part}",' for part in parts}
     for line in Path("config/settings.py").read_text("utf-8").splitlines():
-        if "agui.contrib." in line and line.strip() not in chosen:
+        if re.fullmatch(r'"agui\.contrib\.\w+",', line.strip()) and line.strip() not in chosen:
             replace("config/settings.py", line + "\n", "")
     if "evals" not in parts:
         shutil.rmtree("assistant/evals")

@@ -243,7 +243,7 @@ def _specifiers(version: str) -> str:
 
 def _value(requirement: Requirement, wheel: str | None) -> Any:
     """A requirement as a row of such a table."""
-    if not requirement.extras and wheel is None:
+    if not requirement.extras and not requirement.marker and wheel is None:
         return str(requirement.specifier)
     row = tomlkit.inline_table()
     if wheel is None:
@@ -252,6 +252,8 @@ def _value(requirement: Requirement, wheel: str | None) -> Any:
         row["path"] = wheel
     if requirement.extras:
         row["extras"] = sorted(requirement.extras)
+    if requirement.marker:
+        row["markers"] = str(requirement.marker)
     return row
 
 

@@ -32,6 +32,7 @@ PARTS = {
     "standard": [
         "admin",
         "attachments",
+        "bundle",
         "charts",
         "dashboard",
         "demo",
@@ -49,6 +50,7 @@ PARTS = {
         "admin_chat",
         "agentify",
         "attachments",
+        "bundle",
         "charts",
         "client",
         "dashboard",

@@ -171,7 +171,7 @@ def test_no_module_hides_a_name_of_the_browser(chat, live_project):
 LEAN = """
 import sys
 from pathlib import Path
-from agui.server.static_files import minified
+from agui.contrib.bundle.storage import minified
 for path in (path for folder in sys.argv[1:] for path in Path(folder).rglob("*.js")):
     path.write_text(minified(path.name, path.read_text()))
 """

@@ -627,12 +627,12 @@ def test_parts_come_and_go_by_a_further_run(shop):
     assert "no issues" in manage(shop, "check")
     assert "nothing to change" in installed(shop)
     assert "nothing to change" in installed(shop, "--parts", "standard,admin_chat")
-    assert f'"agui-django[admin,attachments,redis]=={source.version()}"' in (shop / "pyproject.toml").read_text()
+    assert f'"agui-django[admin,attachments,bundle,redis]=={source.version()}"' in (shop / "pyproject.toml").read_text()
     assert git(shop, "diff", "--numstat", "--", "pyproject.toml") == "1\t1\tpyproject.toml\n"
 
     told = installed(shop, "--parts", "standard,mcp")
     assert "remove part admin_chat: " in told
-    assert f" --find-links {shop}/vendor 'agui-django[admin,attachments,mcp,redis]" in told
+    assert f" --find-links {shop}/vendor 'agui-django[admin,attachments,bundle,mcp,redis]" in told
     assert "no issues" in manage(shop, "check")
 
     installed(shop, "--parts", "minimal")

@@ -185,6 +185,14 @@ def test_each_tool_is_told_where_the_package_is(tmp_path, name, text, added):
     assert requirement_files.add(path, after, ENGINE, tmp_path / "vendor/engine.whl") == after
 
 
+@pytest.mark.parametrize(("name", "text"), [("pyproject.toml", POETRY_1), ("Pipfile", EDITED["Pipfile"])])
+def test_a_package_for_one_platform_is_listed_for_that_one(tmp_path, name, text):
+    write(tmp_path, {name: text})
+    after = requirement_files.add(tmp_path / name, text, ["minify>=2,<3; sys_platform == 'linux'"])
+    row = tomllib.loads(after.removeprefix(text))["minify"]
+    assert row == {"version": "<3,>=2", "markers": 'sys_platform == "linux"'}
+
+
 @pytest.mark.parametrize("text", [PDM, PDM_INLINE, PDM_ARRAY])
 def test_pdm_finds_the_package_in_whatever_form_its_settings_are(tmp_path, text):
     after = requirement_files.add(tmp_path / "pyproject.toml", text, ENGINE, tmp_path / "vendor/engine.whl")
@@ -574,9 +582,14 @@ def test_dockerfiles_that_install_before_they_copy_the_code_are_found(tmp_path, 
 
 
 # Modules whose names are not those of their packages.
-MODULES = {"ag-ui-protocol": "ag_ui", "markdown-it-py": "markdown_it", "pydantic-ai-slim": "pydantic_ai"}
+MODULES = {
+    "ag-ui-protocol": "ag_ui",
+    "markdown-it-py": "markdown_it",
+    "pydantic-ai-slim": "pydantic_ai",
+    "tdewolff-minify": "minify",
+}
 # Those that come with others, and those that the engine uses in projects that have them.
-NOT_LISTED = {"anyio", "django", "twisted", "django-axes", "django-csp", "tdewolff-minify", "whitenoise"}
+NOT_LISTED = {"anyio", "django", "twisted", "django-axes", "django-csp"}
 
 
 def imported(*folders: Path) -> set[str]:

@@ -115,7 +115,9 @@ def test_installers_read_what_the_engine_declares(bake):
     assert told.provides_extra == [canonicalize_name(extra) for extra in extras]
     declared = [Requirement(line) for line in project["dependencies"]]
     for extra, lines in extras.items():
-        declared += [Requirement(f'{line}; extra == "{canonicalize_name(extra)}"') for line in lines]
+        for line in lines:
+            joint = " and" if Requirement(line).marker else ";"
+            declared.append(Requirement(f'{line}{joint} extra == "{canonicalize_name(extra)}"'))
     assert told.requires_dist == declared
 
 
@@ -265,6 +267,7 @@ def replace(path: Path, before: str, after: str) -> None:
     path.write_text(text.replace(before, after))
 
 
+REQUIRED = "agui-django[admin,attachments,bundle]"
 OWN = [
     "assistant/tools.py",
     "assistant/models.py",
@@ -291,7 +294,7 @@ def in_use(packaged: Path, request: pytest.FixtureRequest) -> Path:
         with (packaged / name).open("a") as stream:
             stream.write("\n# mine\n")
     (packaged / "constraints.txt").write_text((packaged / "constraints.txt").read_text() + "mine==1.0\n")
-    replace(packaged / "pyproject.toml", "agui-django[admin,attachments]==", "agui-django[admin, attachments] == ")
+    replace(packaged / "pyproject.toml", f"{REQUIRED}==", "agui-django[admin, attachments, bundle] == ")
     commit(packaged)
     manage(packaged, "migrate", "--verbosity", "0")
     manage(packaged, "create_first_admin")
@@ -310,7 +313,7 @@ def test_an_upgrade_changes_a_file_and_a_line(in_use: Path, newer: Path):
     wheels = [] if ejected else [f"vendor/{WHEEL}", f"vendor/{WHEEL.replace(VERSION, NEXT)}"]
     assert changed == sorted(["constraints.txt", "pyproject.toml", *wheels])
     [line] = re.findall(r"^\+[^+].*", git(in_use, "diff", "--cached", "--unified=0", "pyproject.toml"), re.MULTILINE)
-    assert f'"agui-django[admin, attachments] == {NEXT}"' in line
+    assert f'"agui-django[admin, attachments, bundle] == {NEXT}"' in line
     assert "mine==1.0" in (in_use / "constraints.txt").read_text()
 
 
@@ -343,7 +346,7 @@ def test_an_upgrade_from_what_is_no_template_changes_nothing(packaged: Path, tmp
         assert told in done.stderr
     assert "Say from where" in make(packaged, "upgrade").stderr
     assert git(packaged, "status", "--porcelain") == ""
-    replace(packaged / "pyproject.toml", f"agui-django[admin,attachments]=={VERSION}", "agui-django[admin,attachments]")
+    replace(packaged / "pyproject.toml", f"{REQUIRED}=={VERSION}", REQUIRED)
     commit(packaged)
     assert "does not require agui-django==VERSION" in make(packaged, "upgrade", f"FROM={ROOT}").stderr
     assert git(packaged, "status", "--porcelain") == ""

@@ -19,7 +19,7 @@ PARTS = sorted(path.name for path in CONTRIB.iterdir() if (path / "apps.py").exi
 EXTRAS = set(tomllib.loads((CONTRIB.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]) & {
     *PARTS
 }
-MINIMAL = ["admin", "charts", "demo", "pacing", "redis"]
+MINIMAL = ["admin", "bundle", "charts", "demo", "pacing", "redis"]
 STANDARD = sorted([*MINIMAL, "attachments", "dashboard", "evals", "export", "fast", "feedback", "formulas", "spending"])
 # Parts that another one can't do without.
 NEEDED = {"dashboard": ["admin"], "durable": ["redis"], "terminal": ["client"]}
@@ -114,7 +114,7 @@ def without(request: pytest.FixtureRequest, bake, furnish) -> Path:
     gone = {request.param, *(name for name, needed in NEEDED.items() if request.param in needed)}
     for name in gone:
         edit(project / "config/settings.py", line_of(name), "")
-    extras = {"admin", "attachments", "terminal"}
+    extras = {"admin", "attachments", "bundle", "terminal"}
     name_extras(project, extras, extras - gone)
     furnish(project)
     return project
@@ -129,7 +129,7 @@ def only(request: pytest.FixtureRequest, bake) -> Path:
     for name in MINIMAL:
         edit(project / "config/settings.py", line_of(name), "")
     names = [request.param, *NEEDED.get(request.param, ())]
-    name_extras(project, {"admin"}, EXTRAS.intersection(names))
+    name_extras(project, {"admin", "bundle"}, EXTRAS.intersection(names))
     for name in names:
         below = "agui.server.daphne_app.DaphneConfig" if name == "admin_chat" else "agui"
         edit(project / "config/settings.py", rf'    "{below}",.*\n', rf"\g<0>{line_of(name)}")

@@ -186,7 +186,7 @@ def test_the_rest_follows_an_upgrade_of_the_package(created: Path, shell, tmp_pa
     assert done.returncode == 0
     assert conflicts(created) == []
     assert [path.name for path in (created / "vendor").iterdir()] == ["agui_django-99.0-py3-none-any.whl"]
-    assert "agui-django[admin,attachments]==99.0" in (created / "pyproject.toml").read_text()
+    assert "agui-django[admin,attachments,bundle]==99.0" in (created / "pyproject.toml").read_text()
     assert "whitenoise>=6.8,<7" in (created / "pyproject.toml").read_text()
     assert (created / "assistant/tools.py").read_text().endswith("# mine\n")
 

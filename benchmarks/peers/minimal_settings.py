@@ -3,6 +3,6 @@
 from streams_settings import *  # noqa: F403
 from streams_settings import INSTALLED_APPS as ALL
 
-PARTS = ["admin", "charts", "demo", "pacing", "redis"]
+PARTS = ["admin", "bundle", "charts", "demo", "pacing", "redis"]
 CHOSEN = [f"agui.contrib.{part}" for part in PARTS]
 INSTALLED_APPS = [name for name in ALL if name in CHOSEN or not name.startswith("agui.contrib.")]

@@ -13,9 +13,7 @@ below it. Read them in this order:
         logs.py              how a line of the log is written
         middleware.py        all middleware in one thread
         daphne_app.py        daphne for INSTALLED_APPS, imported by `runserver` alone
-        static_files.py      the static files of production
         versions.py          what a report of a mistake needs
-        bundle.py            the page's modules in one file
     http/       who asks for what
         endpoints.py         the views of one agent, by the names of their routes
         views.py             the views of runs, tools, skills and capabilities

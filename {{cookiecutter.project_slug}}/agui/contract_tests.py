@@ -206,7 +206,7 @@ def test_every_page_finds_its_static_files(
     settings.STATIC_ROOT = tmp_path
     settings.STORAGES = {
         **settings.STORAGES,
-        "staticfiles": {"BACKEND": "agui.server.static_files.StaticFiles"},
+        "staticfiles": {"BACKEND": "agui.contrib.bundle.storage.StaticFiles"},
     }
     call_command("collectstatic", interactive=False, verbosity=0)
     assert "agui/agui-chat.js" in json.loads((tmp_path / "staticfiles.json").read_text())["paths"]

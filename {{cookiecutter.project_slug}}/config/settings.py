@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "agui.contrib.admin",
     "agui.contrib.agentify",
     "agui.contrib.attachments",
+    "agui.contrib.bundle",
     "agui.contrib.charts",
     "agui.contrib.client",
     "agui.contrib.dashboard",
@@ -199,7 +200,7 @@ MEDIA_ROOT = env.path("MEDIA_ROOT", default=BASE_DIR / "media")
 FILE_UPLOAD_PERMISSIONS = 0o640  # Other accounts of the machine must not read uploads.
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "agui.server.static_files.StaticFiles"},
+    "staticfiles": {"BACKEND": "agui.contrib.bundle.storage.StaticFiles"},
 }
 if DEBUG:
     STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"

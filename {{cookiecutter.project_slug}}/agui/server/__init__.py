@@ -1,1 +1,1 @@
-"""The surroundings of a process's requests: middleware, static files, the start."""
+"""The surroundings of a process's requests: middleware, logs, the start."""

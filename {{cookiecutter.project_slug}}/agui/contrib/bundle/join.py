@@ -25,7 +25,7 @@ STATE = re.compile(r"^(?:export )?(?:class|let)\b|^(?:export )?const .* = new\b"
 SMALL = 1500
 TABLE = 'globalThis[Symbol.for("agui")]'
 
-logger = logging.getLogger("agui.static_files")
+logger = logging.getLogger("agui.bundle")
 
 Sources = Mapping[str, str]
 """The text of each module, by the path of its file."""

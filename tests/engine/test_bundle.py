@@ -2,16 +2,21 @@
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.contrib.staticfiles.storage import StaticFilesStorage
+from django.core.checks import run_checks
+from django.core.files.storage import storages
 
 import agui
 from agui import parts
-from agui.server.bundle import flatten
-from agui.server.static_files import StaticFiles, minified
+from agui.contrib.bundle.join import flatten
+from agui.contrib.bundle.storage import StaticFiles, minified
+from engine import pages
 
 ENGINE = Path(agui.__file__).parent
 ELEMENT = ENGINE / "static/agui"
@@ -111,11 +116,10 @@ def test_modules_of_the_engines_parts_are_files_of_their_own_that_use_what_the_p
 
 
 @pytest.fixture
-def weather(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def weather() -> Iterator[dict[str, str]]:
     """A chat, and what the part of somebody else has in its folder."""
     part = SimpleNamespace(page_modules={"activity:map": "weather/map.js", "activity:gone": "weather/gone.js"})
-    monkeypatch.setattr(parts, "installed", lambda: (part,))
-    return {
+    files = {
         "agui/agui-chat.js": 'import { a } from "./shared.js";\nexport const load = () => import("./later.js");\n'
         "// why\nexport const chat = a;\n",
         "agui/shared.js": SHARED,
@@ -126,6 +130,9 @@ def weather(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         "weather/line.js": "export const line = 2;\n",
         "weather/script.js": "// A script, not a module\nvar line = 1;\n",
     }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "installed", lambda: (part,))
+        yield files
 
 
 def test_a_module_of_a_part_is_joined_and_minified_and_has_no_second_copy_of_the_pages(
@@ -208,3 +215,87 @@ def test_files_are_named_after_their_content_where_others_load_them(tmp_path: Pa
     texts = processed(tmp_path, files | {"vendor/lib.css": 'a { background: url("dot.svg"); }\n'})
     assert re.search(r"/later\.[0-9a-f]{12}\.js\b", texts["agui/agui-chat.js"])
     assert re.search(r"\bdot\.[0-9a-f]{12}\.svg\b", texts["vendor/lib.css"])
+
+
+@pytest.fixture
+def unlisted(settings: Any) -> None:
+    """A project whose owner has removed the part's line."""
+    settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != "agui.contrib.bundle"]
+
+
+def test_without_the_line_of_the_part_files_are_only_named_after_their_content(
+    tmp_path: Path, unlisted: None, weather: dict[str, str]
+):
+    texts = processed(tmp_path, weather)
+    chat, drawn = texts["agui/agui-chat.js"], texts["weather/map.js"]
+    for text in (chat, drawn):
+        assert "// why" in text
+        assert "globalThis" not in text
+    assert re.search(r'from "\./shared\.[0-9a-f]{12}\.js"', chat)
+    assert re.search(r'import\("\./later\.[0-9a-f]{12}\.js"\)', chat)
+    assert re.search(r'from "\.\./agui/shared\.[0-9a-f]{12}\.js"', drawn)
+    assert texts["weather/script.js"] == weather["weather/script.js"]
+
+
+def test_a_type_of_a_part_that_is_absent_stays_where_comments_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
+):
+    monkeypatch.setitem(sys.modules, "minify", None)
+    chat = (
+        "/** @typedef {import('../agui_absent/map.js').Map} Map */\n"
+        'export class Chat {\n  /** @type {import("../agui_absent/voice.js").Voice | undefined} */\n  voice;\n'
+        '  load = () => import("./later.js"); // import("./later.js")\n}\n'
+    )
+    text = processed(tmp_path, {"agui/agui-chat.js": chat, "agui/later.js": SHARED})["agui/agui-chat.js"]
+    assert "import('../agui_absent/map.js')" in text
+    assert 'import("../agui_absent/voice.js")' in text
+    assert re.search(r'=> import\("\./later\.[0-9a-f]{12}\.js"\)', text)
+
+
+# --- The storage that STORAGES names
+
+
+class OwnStorage(StaticFiles):
+    """A storage that a project has made of the part's."""
+
+
+@pytest.fixture
+def stored(settings: Any):
+    """Name a storage for static files."""
+
+    def stored(backend: str, *, debug: bool = False) -> None:
+        settings.DEBUG = debug
+        settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": backend}}
+
+    return stored
+
+
+def complaints() -> list[Any]:
+    found = run_checks(include_deployment_checks=True, databases=[])
+    return [message for message in found if message.id == "agui_bundle.I001"]
+
+
+def path_of(storage: type) -> str:
+    return f"{storage.__module__}.{storage.__qualname__}"
+
+
+@pytest.mark.django_db  # Django 6.1's own checks ask it
+@pytest.mark.parametrize("storage", [StaticFiles, OwnStorage])
+def test_the_parts_storage_and_one_made_of_it_are_right(stored, storage: type):
+    stored(path_of(storage))
+    assert complaints() == []
+
+
+@pytest.mark.django_db  # Django 6.1's own checks ask it
+def test_another_storage_is_told_where_it_is_deployed(stored):
+    stored(path_of(StaticFilesStorage), debug=True)
+    assert complaints() == []
+    stored(path_of(StaticFilesStorage))
+    [told] = complaints()
+    assert f'STORAGES["staticfiles"] = {{"BACKEND": "{path_of(StaticFiles)}"}}' in told.hint
+
+
+def test_the_documentation_names_the_storage(settings: Any):
+    [backend] = re.findall(r'`STORAGES\["staticfiles"\]` names the storage `(\S+)`', pages.read("deployment.md"))
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": backend}}
+    assert type(storages["staticfiles"]) is StaticFiles

@@ -1,4 +1,7 @@
-"""The static files of production: named after their content, minified, the modules joined."""
+"""The static files of production: named after their content, minified, the modules joined.
+
+Without the part's line in INSTALLED_APPS they are only named after their content and compressed.
+"""
 
 import logging
 import posixpath
@@ -7,17 +10,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from django.apps import apps
 from django.core.files.base import ContentFile
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 from agui import parts
-from agui.server.bundle import flatten
+from agui.contrib.bundle.join import flatten
 
 ENGINE = re.compile(r"agui/.+\.(?:js|css)")
 MODULE = re.compile(r"agui/(?!words/languages/).+\.js")
 NEIGHBOUR = re.compile(r"""["']\./([\w-]+\.js)["']""")
 
-logger = logging.getLogger("agui.static_files")
+COMMENT = re.compile(r"\s*(?:/\*|\*|//)")
+
+logger = logging.getLogger("agui.bundle")
 
 
 class StaticFiles(CompressedManifestStaticFilesStorage):
@@ -27,33 +33,34 @@ class StaticFiles(CompressedManifestStaticFilesStorage):
     part_modules: frozenset[str] = frozenset()
 
     def post_process(self, paths: dict[str, Any], *args: Any, **options: Any) -> Iterator[Any]:
-        texts: dict[str, str] = {}
-        modules: dict[str, str] = {}
-        for name in paths:
-            if ENGINE.fullmatch(name):
-                texts[name] = read(*paths[name])
-            if MODULE.fullmatch(name):
-                modules[name] = texts[name]
         folders = modules_of_parts(paths)
-        for folder in folders.values():
-            texts |= folder
         self.part_modules = frozenset(name for folder in folders.values() for name in folder)
-        texts |= flatten(modules, "agui/agui-chat.js", folders.values())
         changed = {}
-        for name, text in texts.items():
-            _, path = paths[name]
-            changed[name] = (Memory(minified(name, text)), path)
+        if apps.is_installed("agui.contrib.bundle"):
+            for name, text in bundle(paths, folders).items():
+                _, path = paths[name]
+                changed[name] = (Memory(text), path)
         yield from super().post_process(paths | changed, *args, **options)
 
     def url_converter(
         self, name: str, *args: Any, **options: Any
     ) -> Callable[[re.Match[str]], str]:
-        ours = name.startswith(("agui/", "assistant/")) or name in self.part_modules
-        if ours or not name.endswith(".js"):
-            return super().url_converter(name, *args, **options)
+        convert = super().url_converter(name, *args, **options)
+        if not name.endswith(".js"):
+            return convert
+        if name.startswith(("agui/", "assistant/")) or name in self.part_modules:
+            return lambda match: match["matched"] if is_type(match) else convert(match)
         # Scripts of other packages may name modules in comments, or modules that only a bundler
         # finds. Django would stop there, so their imports stay as they are.
         return lambda match: match["matched"]
+
+
+def is_type(match: re.Match[str]) -> bool:
+    """Tell whether an import is a type in a comment: its module may be of a part that is absent."""
+    if not match["matched"].startswith("import("):
+        return False
+    line = match.string.rfind("\n", 0, match.start()) + 1
+    return COMMENT.match(match.string, line, match.start()) is not None
 
 
 class Memory:
@@ -64,6 +71,21 @@ class Memory:
 
     def open(self, path: str) -> ContentFile:
         return ContentFile(self.text.encode())
+
+
+def bundle(paths: dict[str, Any], folders: dict[str, dict[str, str]]) -> dict[str, str]:
+    """Join and minify the files of the engine, and the modules of parts, which are in `folders`."""
+    texts: dict[str, str] = {}
+    modules: dict[str, str] = {}
+    for name in paths:
+        if ENGINE.fullmatch(name):
+            texts[name] = read(*paths[name])
+        if MODULE.fullmatch(name):
+            modules[name] = texts[name]
+    for folder in folders.values():
+        texts |= folder
+    texts |= flatten(modules, "agui/agui-chat.js", folders.values())
+    return {name: minified(name, text) for name, text in texts.items()}
 
 
 def modules_of_parts(paths: dict[str, Any]) -> dict[str, dict[str, str]]:

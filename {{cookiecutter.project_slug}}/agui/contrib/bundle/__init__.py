@@ -1,0 +1,1 @@
+"""Static files of production: the page's modules joined, and all of the engine's minified."""
