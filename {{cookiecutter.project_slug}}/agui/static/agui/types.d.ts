@@ -2,6 +2,7 @@
 
 export interface Metadata {
   attachments?: Attachment[];
+  mentions?: import("../agui_mentions/mentions.js").Mention[];
   follow_ups?: unknown;
   files_left_out?: unknown;
   usage?: import("./messages/usage.js").Usage;
@@ -10,6 +11,10 @@ export interface Metadata {
   editedArguments?: unknown;
   editedBy?: string;
   toolCallId?: string;
+  /** Of a failure. */
+  runId?: string | null;
+  resets_at?: string;
+  debug?: Failure["debug"];
   [key: string]: unknown;
 }
 
@@ -454,3 +459,149 @@ export interface MessageView {
   update: (message: Message, session: import("./session/session.js").Session) => void;
   remove?: () => void;
 }
+
+/** Any token of Markdown may have these; each type below has some of them always. */
+interface TokenFields {
+  /** Where it begins in the text. */
+  at?: number;
+  text?: string;
+  tokens?: Token[];
+  /** The depth of the emphasis inside, or the level of a heading. */
+  depth?: number;
+  box?: Box;
+  items?: Item[];
+  header?: Cell[];
+  rows?: Cell[][];
+  /** The lines of a block so far. `end` ends it, or more than `most` lines do. */
+  lines?: string[];
+  fence?: string;
+  end?: string;
+  most?: number;
+  /** The marker of a list's items. An empty line between them makes it loose. */
+  kind?: string;
+  loose?: boolean;
+  mark?: string;
+}
+interface Paragraph extends TokenFields {
+  /** A text if it is in a list that is not loose. */
+  type: "paragraph" | "text";
+  lines: string[];
+  text: string;
+}
+interface Heading extends TokenFields {
+  type: "heading";
+  text: string;
+  depth: number;
+}
+interface Quote extends TokenFields {
+  type: "blockquote";
+  tokens: Token[];
+}
+/** `indent`: so many columns of it are no code. */
+interface Code extends TokenFields {
+  type: "code";
+  lines: string[];
+  text: string;
+  indent: number;
+  info?: string;
+  lang?: string;
+}
+interface HtmlBlock extends TokenFields {
+  type: "html";
+  text: string;
+  lines: string[];
+}
+interface HtmlSpan extends TokenFields {
+  type: "html";
+  text: string;
+  lines?: undefined;
+}
+interface List extends TokenFields {
+  type: "list";
+  ordered: boolean;
+  start: number;
+  items: Item[];
+}
+interface Item extends TokenFields {
+  type: "item";
+  width: number;
+  tokens: Token[];
+  task?: boolean;
+}
+/** The box of a task. */
+interface Box extends TokenFields {
+  type: "checkbox";
+  checked: boolean;
+}
+export interface MarkdownTable extends TokenFields {
+  type: "table";
+  aligns: Align[];
+  header: Cell[];
+  rows: Cell[][];
+}
+type Align = "left" | "center" | "right" | null;
+/** A cell of a table; it has tokens after the text inside has been read. */
+export interface Cell {
+  text: string;
+  align: Align;
+  tokens?: Token[];
+}
+/** A note below the text, and a mark in the text that names it. */
+export interface Note extends TokenFields {
+  type: "note";
+  label: string;
+  width: number;
+  tokens: Token[];
+}
+export interface NoteMark extends TokenFields {
+  type: "mark";
+  label: string;
+}
+interface Formula extends TokenFields {
+  type: "math";
+  text: string;
+  isBlock: boolean;
+}
+interface PlainText extends TokenFields {
+  type: "text" | "escape" | "codespan";
+  text: string;
+}
+/** Stars, underscores or tildes; `mark` is empty if they can't be emphasis. */
+export interface Mark extends TokenFields {
+  type: "text";
+  text: string;
+  mark: string;
+  opens: boolean;
+  closes: boolean;
+  length: number;
+  place: number;
+}
+interface Emphasis extends TokenFields {
+  type: "strong" | "em" | "del";
+  tokens: Token[];
+}
+export interface MarkdownLink extends TokenFields {
+  type: "link" | "image";
+  href: string;
+  title?: string;
+  text: string;
+  autolink?: boolean;
+}
+interface Break extends TokenFields {
+  type: "br" | "hr";
+}
+
+/** What Markdown is read as (markdown/lexer.js). */
+export type Token =
+  | Paragraph | Heading | Quote | Code | HtmlBlock | HtmlSpan | List | MarkdownTable | Note
+  | NoteMark | Box | Formula | PlainText | Mark | Emphasis | MarkdownLink | Break;
+/** A token that may still grow. */
+export type Block = Token | Item | { type: "root" } & TokenFields;
+
+/** What Markdown becomes (markdown/nodes.js): a text, or an element. */
+export type MarkdownNode = string | MarkdownElement;
+export type MarkdownElement = [
+  tag: string,
+  attributes: Record<string, string>,
+  children: MarkdownNode[],
+];

@@ -8,6 +8,7 @@ import { fetchModule } from "../dom/lazy.js";
 import { appendText, beginMessage, clean, endMessage, withMessages } from "./messages.js";
 import { patchCall, withMetadata } from "./patches.js";
 
+/** @typedef {{ payload?: { editedArgs?: object } | null }} Edited a decision of the user */
 /** @typedef {import("../types.d.ts").Conversation} Conversation */
 /** @typedef {import("../types.d.ts").AguiEvent} AguiEvent */
 /** @typedef {import("../types.d.ts").Events} Events */
@@ -56,9 +57,8 @@ export function beginRun(conversation, { runId, messages, resume }) {
   const added = messages.filter((message) => !known.has(message.id));
   const calls = { ...conversation.calls };
   for (const { id, toolCallId = "" } of conversation.interrupts) {
-    /** @type {any} the user's decision */
     const entry = resume?.find(({ interruptId }) => interruptId === id);
-    const edited = entry?.payload?.editedArgs;
+    const edited = /** @type {Edited | undefined} */ (entry)?.payload?.editedArgs;
     if (!calls[toolCallId]) continue;
     calls[toolCallId] = {
       status: "running",
@@ -181,7 +181,6 @@ const reducers = {
     return { ...ended, status: outcome?.type === "cancelled" ? "stopped" : "idle" };
   },
   RUN_ERROR: (c, { message, code = "run_error", metadata }) => {
-    /** @type {any} */
     const { runId = c.runId, resets_at: until, debug } = metadata ?? {};
     return fail(
       { ...c, steps: [] },

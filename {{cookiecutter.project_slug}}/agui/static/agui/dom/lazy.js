@@ -9,7 +9,7 @@
  * Load a module, or throw. After one failure, browsers fail every import from the same address
  * until the page is reloaded, so try once more at another address. Safari's error has no address,
  * so there only a reload helps.
- * @type {<T>(load: () => Promise<T>, ...rest: any[]) => Promise<T>}
+ * @type {<T>(load: () => Promise<T>, ...rest: unknown[]) => Promise<T>}
  */
 export const fetchModule = (load) =>
   load().catch((error) => import(/http\S+/.exec(error.message) + "?" + Date.now()));

@@ -58,7 +58,7 @@ export class SseParser {
  * change of network, a dead connection would otherwise wait for ever.
  * @param {ReadableStream<Uint8Array>} body
  * @param {{ idleSeconds?: number }} [options]
- * @returns {AsyncGenerator<{ id: string, event: any }>}
+ * @returns {AsyncGenerator<{ id: string, event: import("../types.d.ts").AguiEvent }>} not validated
  */
 export async function* readEvents(body, { idleSeconds = 60 } = {}) {
   const reader = body.getReader();

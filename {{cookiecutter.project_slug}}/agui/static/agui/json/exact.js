@@ -6,6 +6,8 @@
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i;
 
+/** @typedef {JSON & { rawJSON?: (source: string) => unknown }} WithRaw */
+
 /** A number that JavaScript would write differently. */
 export class Exact {
   /** @param {string} source */
@@ -24,7 +26,7 @@ export class Exact {
   toJSON() {
     // A browser without rawJSON sends the rounded number, and the server sees that the user did not
     // change it.
-    return /** @type {any} */ (JSON).rawJSON?.(this.source) ?? Number(this.source);
+    return /** @type {WithRaw} */ (JSON).rawJSON?.(this.source) ?? Number(this.source);
   }
 }
 

@@ -9,7 +9,7 @@ const BARE_MAIL = /(?:mailto:)?[a-z\d.+_-]{1,64}@[a-z\d_-]+(?:\.[a-z\d_-]*[a-z\d
 const PUNCTUATION = /(?:[?!.,:;*_'"~)‘’—]|&[a-z\d]{1,31};)$/i;
 const LONGEST_PUNCTUATION = 34;
 
-/** @param {string} text @param {string} href */
+/** @param {string} text @param {string} href @returns {import("./spans.js").Span} */
 function autolink(text, href) {
   return { type: "link", href, text, autolink: true, length: text.length };
 }

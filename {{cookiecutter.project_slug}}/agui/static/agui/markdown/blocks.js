@@ -44,19 +44,19 @@ function endsCode({ indent, content }, fence) {
 
 /** Make the token of a finished block. @param {Block} block */
 export function finishBlock(block) {
-  const { type, lines } = block;
+  const { type, lines = [] } = block;
   if (type === "paragraph") block.text = blockText(lines);
   else if (type === "html") block.text = lines.join("\n").trimEnd();
   else if (type === "code") finishCode(block);
   else if (type === "list") finishList(block);
 }
 
-/** @param {Block} code */
+/** @param {Extract<Block, { type: "code" }>} code */
 function finishCode(code) {
-  const { fence, info, lines } = code;
+  const { fence, info = "", lines } = code;
   if (fence) code.lang = unescaped(info.trim());
   else {
-    while (!lines.at(-1).trim()) lines.pop();
+    while (!lines[lines.length - 1].trim()) lines.pop();
   }
   code.text = lines.join("\n");
 }

@@ -2,13 +2,14 @@
 /** Emphasis in Markdown: find the stars, underscores and tildes that belong together. */
 
 /** @typedef {import("./lexer.js").Token} Token */
+/** @typedef {import("../types.d.ts").Mark} Mark */
 
 const BLANK = 1;
 const POINT = 2;
 /** The deepest emphasis: the functions that walk the tree are recursive. */
 export const DEEPEST_SPAN = 100;
 
-/** @param {string} text */
+/** @param {string} text @returns {Token} */
 export const plain = (text) => ({ type: "text", text });
 
 /** @param {string} character */
@@ -24,6 +25,7 @@ function kindOf(character) {
  * @param {string} before
  * @param {string} after
  * @param {boolean} [isInWord] whether punctuation counts as a letter
+ * @returns {Mark}
  */
 export function markOf(text, before = " ", after = " ", isInWord = false) {
   const mark = text[0];
@@ -31,22 +33,22 @@ export function markOf(text, before = " ", after = " ", isInWord = false) {
   const [kindBefore, kindAfter] = [kindOf(before), kindOf(after)];
   const left = kindAfter !== BLANK && (kindAfter !== POINT || kindBefore > 0 || isInWord);
   const right = kindBefore !== BLANK && (kindBefore !== POINT || kindAfter > 0 || isInWord);
-  if (mark === "~") {
-    const isMark = length < 3 && mark;
-    return { type: "text", text, mark: isMark, opens: left, closes: right, length };
-  }
-  const opens = left && (mark === "*" || !right || kindBefore === POINT);
-  const closes = right && (mark === "*" || !left || kindAfter === POINT);
-  return { type: "text", text, mark, opens, closes, length };
+  const opens = left && (mark !== "_" || !right || kindBefore === POINT);
+  const closes = right && (mark !== "_" || !left || kindAfter === POINT);
+  const mayMean = mark !== "~" || length < 3;
+  return { type: "text", text, mark: mayMean ? mark : "", opens, closes, length, place: 0 };
 }
+
+/** @param {Token} token @returns {token is Mark} */
+const isMark = (token) => Boolean(token.mark);
 
 /**
  * Turn marks that belong together into emphasis, and all others into text.
- * @param {any[]} list
+ * @param {Token[]} list
  * @returns {Token[]}
  */
 export function withEmphasis(list) {
-  /** @type {any[]} */
+  /** @type {Token[]} */
   const out = [];
   /** The places in `out` where emphasis may begin. @type {number[]} */
   const openers = [];
@@ -58,7 +60,7 @@ export function withEmphasis(list) {
   let place = 0;
   for (const token of list) {
     place++;
-    if (token.mark) {
+    if (isMark(token)) {
       token.place = place;
       if (token.closes) closeMark(token, out, openers, floors);
       if (!token.text) continue;
@@ -71,8 +73,8 @@ export function withEmphasis(list) {
 
 /**
  * Pair a mark with those before it.
- * @param {any} closer
- * @param {any[]} out
+ * @param {Mark} closer
+ * @param {Token[]} out
  * @param {number[]} openers
  * @param {Record<string, number>} floors
  */
@@ -81,13 +83,14 @@ function closeMark(closer, out, openers, floors) {
   while (closer.text) {
     let index = openers.length - 1;
     const floor = floors[kind] ?? 0;
-    const isAbove = () => index >= 0 && out[openers[index]].place >= floor;
-    while (isAbove() && !pairs(out[openers[index]], closer)) index--;
+    const opening = () => /** @type {Mark} */ (out[openers[index]]);
+    const isAbove = () => index >= 0 && opening().place >= floor;
+    while (isAbove() && !pairs(opening(), closer)) index--;
     if (!isAbove()) {
       floors[kind] = closer.place;
       return;
     }
-    const opener = out[openers[index]];
+    const opener = opening();
     const inside = out.slice(openers[index] + 1);
     const depth = depthOf(inside) + 1;
     if (depth > DEEPEST_SPAN) {
@@ -105,7 +108,7 @@ function closeMark(closer, out, openers, floors) {
   }
 }
 
-/** @param {any} opener @param {any} closer */
+/** @param {Mark} opener @param {Mark} closer */
 function pairs(opener, closer) {
   if (opener.mark !== closer.mark) return false;
   if (closer.mark === "~") return opener.length === closer.length;
@@ -114,11 +117,11 @@ function pairs(opener, closer) {
   return !((opener.closes || closer.opens) && sum % 3 === 0 && closer.length % 3);
 }
 
-/** @param {any[]} tokens */
+/** @param {Token[]} tokens */
 export const depthOf = (tokens) =>
   tokens.reduce((deepest, { depth = 0 }) => Math.max(deepest, depth), 0);
 
-/** @param {any[]} list @returns {Token[]} */
+/** @param {Token[]} list @returns {Token[]} */
 function merged(list) {
   /** @type {Token[]} */
   const tokens = [];

@@ -5,6 +5,8 @@
  */
 
 /** @typedef {import("./lexer.js").Block} Block */
+/** @typedef {import("./nodes.js").Element} Element */
+/** @typedef {import("./nodes.js").Node} Node */
 
 const VALUE = `(?:"[^"]*"|'[^']*'|[^\\s"'=<>\`]+)`;
 const ATTRIBUTES = `(?:\\s+[a-zA-Z:_][\\w.:-]*(?:\\s*=\\s*${VALUE})?)*\\s*`;
@@ -61,7 +63,8 @@ export function htmlBlock(rest, isInText) {
   const name = VERBATIM.exec(rest)?.[1];
   const end = name ? `</${name.toLowerCase()}>` : rawAt(rest, 0)?.[1];
   const isTag = () => !isInText && rest.trimEnd() === tagAt(rest, 0);
-  return end || HTML_BLOCK.test(rest) || isTag() ? { type: "html", end, lines: [] } : null;
+  const begins = end || HTML_BLOCK.test(rest) || isTag();
+  return begins ? { type: "html", end, lines: [], text: "" } : null;
 }
 
 /**
@@ -76,7 +79,10 @@ export function htmlLength(text, at, missing) {
   return tagAt(text, at).length;
 }
 
-/** The link in angle brackets that begins there. @param {string} text @param {number} at */
+/**
+ * The link in angle brackets that begins there.
+ * @param {string} text @param {number} at @returns {import("./spans.js").Span | null}
+ */
 export function bracketedAt(text, at) {
   URL_IN_BRACKETS.lastIndex = MAIL_IN_BRACKETS.lastIndex = at;
   const url = URL_IN_BRACKETS.exec(text)?.[1];
@@ -89,7 +95,8 @@ export function bracketedAt(text, at) {
 /**
  * Add raw HTML to the innermost open element. Bare tags that only format are elements, all others
  * are readable text.
- * @param {string} text @param {any[]} stack of open elements @param {(node: any) => void} add
+ * @param {string} text @param {Element[]} stack of open elements
+ * @param {(node: Node) => void} add
  * @param {(text: string) => string} decoded
  */
 export function addHtml(text, stack, add, decoded) {
@@ -99,7 +106,8 @@ export function addHtml(text, stack, add, decoded) {
     if (!tag) add(piece.startsWith("<") ? piece : decoded(piece));
     else if (tag === "br") add(["br", {}, []]);
     else if (!end) {
-      if (tag === "li" && stack.at(-1)[0] === "li") stack.pop(); // it needs no end
+      if (tag === "li" && stack.at(-1)?.[0] === "li") stack.pop(); // it needs no end
+      /** @type {Element} */
       const node = [tag, {}, []];
       add(node);
       if (stack.length < DEEPEST) stack.push(node);

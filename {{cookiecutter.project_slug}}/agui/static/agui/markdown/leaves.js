@@ -19,7 +19,9 @@ export function leafAt({ indent, content }, isInText) {
   const [, marks, text = ""] = HEADING.exec(content) ?? [];
   if (marks) return { type: "heading", depth: marks.length, text: headingText(text) };
   const [fence] = FENCE.exec(content) ?? [];
-  if (fence) return { type: "code", fence, indent, info: content.slice(fence.length), lines: [] };
+  if (fence) {
+    return { type: "code", fence, indent, info: content.slice(fence.length), lines: [], text: "" };
+  }
   const html = readerOfHtml(content, 0)?.htmlBlock(content, isInText);
   return html ?? (RULE.test(content) ? { type: "hr" } : null);
 }

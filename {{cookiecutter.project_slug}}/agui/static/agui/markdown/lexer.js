@@ -17,8 +17,8 @@ import { leafAt } from "./leaves.js";
 import { blockText, continueBlock, finishBlock, isText } from "./blocks.js";
 
 /**
- * @typedef {{ type: string, at?: number, text?: any, tokens?: Token[], [key: string]: any }} Token
- * @typedef {any} Block a token that may still grow
+ * @typedef {import("../types.d.ts").Token} Token
+ * @typedef {import("../types.d.ts").Block} Block a token that may still grow
  * @typedef {{ href: string, title?: string, at?: number }} Link `at`: where the text defines it
  * @typedef {Map<string, Link>} Links by their labels
  */
@@ -29,7 +29,7 @@ const UNDERLINE = /^(?:=+|-+)[ \t]*$/;
 
 /** @param {string} text @param {Links} links receives its definitions @returns {Token[]} */
 export function lex(text, links) {
-  const { tokens } = new BlockReader(links).read(text);
+  const tokens = new BlockReader(links).read(text);
   readInline(tokens, links);
   return tokens;
 }
@@ -41,7 +41,7 @@ export function lex(text, links) {
  */
 function readInline(tokens, links) {
   for (const token of tokens) {
-    if (["paragraph", "heading", "text"].includes(token.type)) {
+    if (token.type === "paragraph" || token.type === "heading" || token.type === "text") {
       const box = token.box ? [token.box] : [];
       token.tokens = [...box, ...spans(token.text, links)];
     } else if (token.tokens) readInline(token.tokens, links);
@@ -67,9 +67,14 @@ class BlockReader {
     this.#links = links;
   }
 
-  /** @param {string} text @returns {Block} */
+  /** The innermost open block. */
+  get #tip() {
+    return this.#open[this.#open.length - 1];
+  }
+
+  /** @param {string} text @returns {Token[]} */
   read(text) {
-    const [root] = this.#open;
+    const { tokens = [] } = this.#open[0];
     const lines = text.split("\n");
     if (!lines.at(-1)) lines.pop();
     for (const line of lines) {
@@ -78,7 +83,7 @@ class BlockReader {
       this.#start += line.length + 1;
     }
     this.#close(0);
-    return root;
+    return tokens;
   }
 
   /** @param {Line} line */
@@ -99,7 +104,7 @@ class BlockReader {
       depth = this.#open.length;
     }
     const container = this.#open[depth - 1];
-    const tip = this.#open.at(-1);
+    const tip = this.#tip;
     const isBlank = !line.content;
     const isLazy = tip !== container && tip.type === "paragraph" && !isBlank;
     if (isLazy) tip.lines.push(line.content);
@@ -120,12 +125,12 @@ class BlockReader {
    */
   #begin(line, depth) {
     const container = this.#open[depth - 1];
-    const tip = this.#open.at(-1);
+    const tip = this.#tip;
     if (!line.content) return null;
     if (line.indent > 3) {
       if (tip.type === "paragraph") return null;
       line.skip(4);
-      this.#add({ type: "code", indent: 4, lines: [line.rest] }, depth);
+      this.#add({ type: "code", indent: 4, lines: [line.rest], text: "" }, depth);
       return "leaf";
     }
     if (depth < DEEPEST_BLOCK && line.skipQuoteMark()) {
@@ -179,44 +184,52 @@ class BlockReader {
 
   /** Add the rest of the line to the innermost open block. @param {Line} line */
   #addText({ content, rest }) {
-    const tip = this.#open.at(-1);
+    const tip = this.#tip;
     if (tip.type === "table") this.#tables.addRow(tip, content);
     else if (tip.lines) {
       tip.lines.push(tip.type === "paragraph" ? content : rest);
       const isOver = tip.end && content.toLowerCase().includes(tip.end);
-      if (isOver || tip.lines.length > tip.most) {
+      if (isOver || tip.lines.length > (tip.most ?? Infinity)) {
         tip.end = "";
         this.#close(this.#open.length - 1);
       }
-    } else if (content) this.#add({ type: "paragraph", lines: [content] }, this.#open.length);
+    } else if (content) {
+      this.#add({ type: "paragraph", lines: [content], text: "" }, this.#open.length);
+    }
   }
 
   /** @param {Block} block @param {number} depth how many open blocks may contain it */
   #add(block, depth) {
     this.#close(depth);
     const place = block.type === "item" ? "items" : "tokens";
-    while (!this.#open.at(-1)[place]) this.#close(this.#open.length - 1);
-    const parent = this.#open.at(-1);
-    if (parent[place].length && this.#blankFrom < this.#open.length) {
+    /** @type {Block[] | undefined} */
+    let siblings;
+    while (!(siblings = this.#tip[place])) this.#close(this.#open.length - 1);
+    const parent = this.#tip;
+    if (siblings.length && this.#blankFrom < this.#open.length) {
       if (parent.items) parent.loose = true;
-      else if (parent.type === "item") this.#open.at(-2).loose = true;
+      else if (parent.type === "item") this.#open[this.#open.length - 2].loose = true;
     }
     block.at ??= this.#start;
-    parent[place].push(block);
+    siblings.push(block);
     this.#open.push(block);
   }
 
   /** @param {number} depth how many blocks stay open */
   #close(depth) {
     while (this.#open.length > depth) {
-      const block = this.#open.pop();
+      const block = this.#tip;
+      this.#open.pop();
       if (block.type === "paragraph") this.#define(block);
       finishBlock(block);
-      if (block.type === "paragraph" && !block.text) this.#open.at(-1).tokens.pop();
+      if (block.type === "paragraph" && !block.text) this.#tip.tokens?.pop();
     }
   }
 
-  /** Remove the definitions of links from a paragraph, and read them. @param {Block} paragraph */
+  /**
+   * Remove the definitions of links from a paragraph, and read them.
+   * @param {Block & { lines: string[] }} paragraph
+   */
   #define(paragraph) {
     if (paragraph.lines[0]?.[0] !== "[") return;
     const text = paragraph.lines.join("\n");

@@ -23,7 +23,7 @@ export function itemAt(line, isInText) {
   return { kind: marker.at(-1), number, width: before + gap };
 }
 
-/** @param {Block} list */
+/** @param {Extract<Block, { type: "list" }>} list */
 export function finishList({ items, loose }) {
   for (const item of items) {
     const [first] = item.tokens;
@@ -34,6 +34,7 @@ export function finishList({ items, loose }) {
     if (!task) continue;
     item.task = true;
     first.text = first.text.slice(task[0].length);
+    /** @type {typeof first.box} */
     const box = { type: "checkbox", checked: task[1] !== " " };
     if (loose) first.box = box;
     else item.tokens.unshift(box);

@@ -7,10 +7,12 @@ import { html } from "./html-reader.js";
 import { SIGNS, shapes } from "./shapes-reader.js";
 import { withoutEnd } from "./text.js";
 
-/** @typedef {string | [tag: string, attributes: Record<string, any>, children: any[]]} Node */
+/** @typedef {import("../types.d.ts").MarkdownNode} Node */
+/** @typedef {import("../types.d.ts").MarkdownElement} Element */
 /** @typedef {import("./lexer.js").Links} Links */
 /** @typedef {import("./lexer.js").Token} Token */
-/** @typedef {{ tokens: Token[], align: string | null }} Cell of a table */
+/** @typedef {import("../types.d.ts").Cell} Cell of a table */
+/** @typedef {import("../types.d.ts").MarkdownLink} Link */
 /**
  * @typedef {{ nodes: Node[], done: { length: number, blocks: number }, links: Links,
  *   lacks: (() => Promise<unknown[]>) | null, isRich: boolean }} Found `lacks`: load this, and read
@@ -91,7 +93,10 @@ function completedFor(text) {
   return isGrowing || whole.startsWith(withoutEnd(text, " \n*_`~#-")) ? whole : text;
 }
 
-/** @param {string} text @param {boolean | "cut"} growing @param {Links} links */
+/**
+ * @param {string} text @param {boolean | "cut"} growing @param {Links} links
+ * @returns {Pick<Found, "nodes" | "done" | "links">}
+ */
 function nodesAndRest(text, growing, links) {
   const source = text.replace(/\r\n?/g, "\n");
   const nothing = { length: 0, blocks: 0 };
@@ -124,8 +129,9 @@ function nodesAndRest(text, growing, links) {
  * @param {Token[]} tokens
  */
 function build(tokens) {
-  /** @type {any[]} */
+  /** @type {Node[]} */
   const nodes = [];
+  /** @type {Element[]} */
   const stack = [];
   for (const token of tokens) {
     if (!stack.length) stack.push((nodes[nodes.length] = ["div", { class: "block" }, []]));
@@ -135,9 +141,9 @@ function build(tokens) {
   return { nodes, open: stack.length > 0 };
 }
 
-/** @param {Token[]} [tokens] @param {boolean} [inLink] @returns {any[]} */
+/** @param {Token[]} [tokens] @param {boolean} [inLink] @returns {Node[]} */
 function children(tokens, inLink = false) {
-  /** @type {any} */
+  /** @type {Element[]} */
   const stack = [["", {}, []]];
   for (const token of tokens ?? []) take(token, stack, inLink);
   return stack[0][2];
@@ -145,11 +151,11 @@ function children(tokens, inLink = false) {
 
 /**
  * Add the node of a token to the innermost open element.
- * @param {Token} token @param {any[]} stack @param {boolean} inLink
+ * @param {Token} token @param {Element[]} stack @param {boolean} inLink
  */
 function take(token, stack, inLink) {
-  const add = (/** @type {any} */ node) => {
-    const into = stack.at(-1)[2];
+  const add = (/** @type {Node} */ node) => {
+    const into = stack[stack.length - 1][2];
     if (typeof node === "string" && typeof into.at(-1) === "string") into.push(into.pop() + node);
     else if (node) into.push(node);
   };
@@ -157,7 +163,7 @@ function take(token, stack, inLink) {
   html.reader?.addHtml(token.text, stack, add, decoded);
 }
 
-/** @param {Token} token @param {boolean} inLink @returns {any[]} */
+/** @param {Exclude<Token, { type: "html" }>} token @param {boolean} inLink @returns {Node[]} */
 function nodesOf(token, inLink) {
   const { type, text, tokens } = token;
   const inner = () => children(tokens, inLink);
@@ -181,37 +187,41 @@ function nodesOf(token, inLink) {
   }
 }
 
-/** @param {Token} token */
+/** @param {Extract<Token, { type: "code" }>} token @returns {Node} */
 function codeBox({ lang, text }) {
   isRich = true;
   const [language] = /^[\p{L}\p{N}_+#.-]+/u.exec(decoded(lang ?? "")) ?? [""];
+  /** @type {Node} */
   const button = ["button", { type: "button", class: "copy" }, [copyWord]];
+  /** @type {Node} */
   const head = ["div", { class: "code-head" }, [["span", {}, [language]], button]];
+  /** @type {Node} */
   const code = ["code", language ? { class: `language-${language}` } : {}, [text]];
   // A wide block scrolls, so keyboard users must be able to focus it.
   return ["div", { class: "code", part: "code" }, [head, ["pre", { tabindex: "0" }, [code]]]];
 }
 
-/** @param {Token} token */
+/** @param {Extract<Token, { type: "list" }>} token @returns {Node} */
 function listOf({ ordered, start, items }) {
-  const rows = items.map((/** @type {Token} */ { task, tokens }) => {
+  const rows = items.map(/** @returns {Node} */ ({ task, tokens }) => {
     return ["li", task ? { class: "task" } : {}, children(tokens)];
   });
   return ordered ? ["ol", start === 1 ? {} : { start: String(start) }, rows] : ["ul", {}, rows];
 }
 
-/** @param {Token} token */
+/** @param {Extract<Token, { type: "table" }>} token @returns {Node} */
 function tableOf({ header, rows }) {
   isRich ||= rows.length >= LARGE;
+  /** @type {Node[]} */
   const parts = [["thead", {}, [rowOf("th", header)]]];
-  const body = rows.map((/** @type {Cell[]} */ cells) => rowOf("td", cells));
+  const body = rows.map((cells) => rowOf("td", cells));
   if (body.length) parts.push(["tbody", {}, body]);
   return ["div", { class: "table", tabindex: "0" }, [["table", {}, parts]]];
 }
 
-/** @param {string} tag of a cell @param {Cell[]} cells */
+/** @param {string} tag of a cell @param {Cell[]} cells @returns {Node} */
 function rowOf(tag, cells) {
-  const shown = cells.map(({ tokens, align }) => {
+  const shown = cells.map(/** @returns {Node} */ ({ tokens = [], align }) => {
     return [tag, cellAttributes(tokens, align), children(tokens)];
   });
   return ["tr", {}, shown];
@@ -219,7 +229,7 @@ function rowOf(tag, cells) {
 
 /**
  * Choose the attributes of a table's cell. Numbers, dates and times never break.
- * @param {Token[]} tokens @param {string | null} align
+ * @param {Token[]} tokens @param {Cell["align"]} align
  */
 function cellAttributes(tokens, align) {
   const isFigure = tokens.length === 1 && FIGURE.test(tokens[0].text ?? "");
@@ -228,7 +238,7 @@ function cellAttributes(tokens, align) {
 
 /**
  * Make what a link shows. An image is never loaded: it is a link that shows its text.
- * @param {Token} token @returns {any[]}
+ * @param {Link} token @returns {Node[]}
  */
 function linkText({ type, autolink, text, tokens }) {
   if (autolink) return [text];
@@ -236,25 +246,26 @@ function linkText({ type, autolink, text, tokens }) {
   return type === "image" ? [inner.map(textIn).join("")].filter(Boolean) : inner;
 }
 
-/** @param {any} node @returns {string} */
+/** @param {Node} node @returns {string} */
 function textIn(node) {
   if (typeof node === "string") return node;
   const [tag, , inner] = node;
   return tag === "br" ? " " : inner.map(textIn).join("");
 }
 
-/** @param {Token} token @param {any[]} inner @param {boolean} inLink @returns {any[]} */
+/** @param {Link} token @param {Node[]} inner @param {boolean} inLink @returns {Node[]} */
 function linkOf({ href, title, autolink }, inner, inLink) {
   const url = inLink ? null : safe(href, autolink);
   const shown = inner.length || !url ? inner : [url];
   if (!url) return shown;
+  /** @type {Record<string, string>} */
   const titled = title ? { title: decoded(title) } : {};
   return [["a", { href: url, ...titled, target: "_blank", rel: "noopener noreferrer" }, shown]];
 }
 
 /**
  * Find the address of a link, if it is safe. The browser's own URL parser decides.
- * @param {string} href @param {boolean} literal
+ * @param {string} href @param {boolean} [literal]
  */
 function safe(href, literal) {
   try {

@@ -12,7 +12,7 @@ export const RICH_WORDS = { wrapLines: "Wrap lines" };
 /** A table with fewer rows is seen at a glance. */
 const FEWEST_ROWS = 10;
 
-/** @typedef {Partial<typeof RICH_WORDS & typeof SAVE_WORDS>} Strings */
+/** @typedef {import("../words/strings.js").Strings} Strings */
 
 /**
  * Add to blocks of Markdown what their text alone does not show.

@@ -8,7 +8,8 @@ import { ADDRESS } from "./cjk-address.js";
 import { matchAt } from "./text.js";
 
 /** @typedef {import("./lexer.js").Block} Block */
-/** @typedef {import("./lexer.js").Token} Token */
+/** @typedef {import("./nodes.js").Node} Node */
+/** @typedef {import("./spans.js").Span} Span */
 
 /** Chinese, Japanese and Korean letters and punctuation, by their blocks, with variation marks. */
 const CJK =
@@ -77,7 +78,8 @@ export function blockAt(line, links, at) {
     return { type: "note", label, width: 4, tokens: [] };
   }
   const end = endOf(content);
-  return end && { type: "paragraph", lines: [content], end, most: MAX_FORMULA_LINES };
+  if (!end) return null;
+  return { type: "paragraph", lines: [content], text: "", end, most: MAX_FORMULA_LINES };
 }
 
 /** What ends the formula that a line begins and does not end, or null. @param {string} content */
@@ -95,6 +97,7 @@ const keyOf = (label) => `[^${label.toLowerCase()}]`;
  * The formula or the mark of a note that begins there, if one does.
  * @param {string} text @param {number} at @param {import("./lexer.js").Links} links
  * @param {Set<string>} missing receives what begins a formula that has no end
+ * @returns {Span | null}
  */
 export function spanAt(text, at, links, missing) {
   if (text[at] === "[") {
@@ -106,7 +109,7 @@ export function spanAt(text, at, links, missing) {
   return "$\\".includes(text[at]) ? mathAt(text, at, missing) : null;
 }
 
-/** @param {string} text @param {number} at @param {Set<string>} missing */
+/** @param {string} text @param {number} at @param {Set<string>} missing @returns {Span | null} */
 function mathAt(text, at, missing) {
   const pair = text.slice(at, at + 2);
   if (missing.has(pair) || matchAt(BARE, text, at)) return null;
@@ -118,7 +121,7 @@ function mathAt(text, at, missing) {
   return { type: "math", text: found.slice(size, -size).trim(), isBlock, length: found.length };
 }
 
-/** @param {string} text @param {number} at @param {Set<string>} missing */
+/** @param {string} text @param {number} at @param {Set<string>} missing @returns {Span | null} */
 function environmentAt(text, at, missing) {
   const [begin, name = "", plain] = matchAt(BEGIN, text, at) ?? [];
   if (!begin || missing.has(begin)) return null;
@@ -152,12 +155,14 @@ export function formulaEnd(text, at) {
 
 /**
  * Make the nodes of a note, or of its mark.
- * @param {Token} token @param {import("./nodes.js").Node[]} inner its nodes
+ * @param {{ type: "note" | "mark", label: string }} token
+ * @param {Node[]} inner its nodes @returns {Node[]}
  */
 export function shapeNodes({ type, label }, inner) {
+  /** @type {Node} */
   const mark = ["sup", {}, [label]];
   if (type === "mark") return [mark];
   const [first, ...rest] = inner;
-  if (first?.[0] !== "p") return [["p", {}, [mark]], ...inner];
+  if (typeof first === "string" || first?.[0] !== "p") return [["p", {}, [mark]], ...inner];
   return [["p", {}, [mark, " ", ...first[2]]], ...rest];
 }

@@ -11,6 +11,7 @@ import { matchAt } from "./text.js";
 
 /** @typedef {import("./lexer.js").Token} Token */
 /** @typedef {import("./lexer.js").Links} Links */
+/** @typedef {Token & { length: number }} Span a token with its length in the text */
 /**
  * @typedef {{ index: number, at: number, isImage: boolean }} Bracket an open one: its place among
  *   the tokens, and where the text behind it begins
@@ -30,7 +31,7 @@ class SpanReader {
   #text;
   #links;
   #at = 0;
-  /** @type {any[]} tokens, and marks that may become emphasis or links */
+  /** @type {Token[]} tokens, and marks that may become emphasis or links */
   #out = [];
   /** @type {Bracket[]} */
   #brackets = [];
@@ -59,10 +60,15 @@ class SpanReader {
     return withEmphasis(this.#out);
   }
 
-  /** @param {Token} token @param {number} [length] in the source */
-  #put(token, length = token.text.length) {
+  /** @param {Token} token @param {number} length in the source */
+  #put(token, length) {
     this.#out.push(token);
     this.#at += length;
+  }
+
+  /** @param {string} text */
+  #putText(text) {
+    this.#put(plain(text), text.length);
   }
 
   /** What matches the pattern here, or "". @param {RegExp} pattern */
@@ -87,11 +93,11 @@ class SpanReader {
     if (sign.includes("\n")) this.#put({ type: "br" }, length);
     else if (sign[0] === "\\") this.#put({ type: "escape", text: sign[1] }, length);
     else if (sign[0] === "`") this.#readCode(sign);
-    else if (" \t".includes(sign[0])) this.#put(plain(sign));
+    else if (" \t".includes(sign[0])) this.#putText(sign);
     else {
       const [text, at] = [this.#text, this.#at];
       const isInWord = shapes.reader?.isBesideCjk(sign, text, at);
-      this.#put(markOf(sign, text[at - 1], text[at + length], isInWord));
+      this.#put(markOf(sign, text[at - 1], text[at + length], isInWord), length);
     }
   }
 
@@ -102,7 +108,7 @@ class SpanReader {
     const end = this.#missing.has(ticks) ? null : matchAt(same, this.#text, from);
     if (!end) {
       this.#missing.add(ticks);
-      return this.#put(plain(ticks));
+      return this.#putText(ticks);
     }
     const text = codeText(this.#text.slice(from, end.index));
     this.#put({ type: "codespan", text }, same.lastIndex - this.#at);
@@ -116,7 +122,7 @@ class SpanReader {
     if (link) return this.#put(link, link.length);
     const length = reader?.htmlLength(text, at, this.#missing);
     if (length) return this.#put({ type: "html", text: text.slice(at, at + length) }, length);
-    this.#put(plain(this.#match(WORD)));
+    this.#putText(this.#match(WORD));
   }
 
   /** @param {boolean} isImage */
@@ -124,7 +130,7 @@ class SpanReader {
     const text = isImage ? "![" : "[";
     this.#brackets.push({ index: this.#out.length, at: this.#at + text.length, isImage });
     this.#isLabel = true;
-    this.#put(plain(text));
+    this.#putText(text);
   }
 
   /** Read the end of a link or an image, if this is one. */
@@ -134,7 +140,7 @@ class SpanReader {
     this.#dead = Math.min(this.#dead, this.#brackets.length);
     const isLink = bracket && (bracket.isImage || !isDead) && this.#readLink(bracket);
     this.#isLabel = false;
-    if (!isLink) this.#put(plain("]"));
+    if (!isLink) this.#putText("]");
   }
 
   /** @param {Bracket} bracket */

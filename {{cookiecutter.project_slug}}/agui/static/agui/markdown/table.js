@@ -1,7 +1,7 @@
 // @ts-check
 /** Tables in Markdown: their rows, and the line of dashes that makes a line their header. */
 
-/** @typedef {import("./lexer.js").Block} Block */
+/** @typedef {Extract<import("./lexer.js").Block, { type: "table" }>} Table */
 
 const DELIMITERS = /^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?$/;
 const MAX_COLUMNS = 100;
@@ -15,7 +15,7 @@ export class TableReader {
   /**
    * Take the last line as the header of a table, if the next line has the delimiters for it.
    * @param {string[]} lines @param {string} next
-   * @param {number} at where the last line begins @returns {Block | null}
+   * @param {number} at where the last line begins @returns {Table | null}
    */
   begin(lines, next, at) {
     if (!DELIMITERS.test(next) || !/[|:]/.test(next)) return null;
@@ -27,12 +27,12 @@ export class TableReader {
     return { type: "table", aligns, header: this.#row(header, aligns), rows: [], at };
   }
 
-  /** @param {Block} table @param {string} line */
+  /** @param {Table} table @param {string} line */
   addRow(table, line) {
     table.rows.push(this.#row(cellsOf(line), table.aligns));
   }
 
-  /** @param {string[]} cells @param {(string | null)[]} aligns */
+  /** @param {string[]} cells @param {Table["aligns"]} aligns */
   #row(cells, aligns) {
     this.#addedCells += Math.max(aligns.length - cells.length, 0);
     const shown = this.#addedCells > MAX_ADDED_CELLS ? aligns.slice(0, cells.length) : aligns;

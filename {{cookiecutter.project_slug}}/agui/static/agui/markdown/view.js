@@ -37,6 +37,7 @@ export class MarkdownView {
   /** How much of the text, and how many of its elements, can't change any more. */
   #finished = { length: 0, blocks: 0 };
   /** The links that are defined so far. */
+  /** @type {import("./nodes.js").Links} */
   #links = new Map();
 
   /** @param {import("../words/strings.js").Strings} strings */
@@ -80,7 +81,7 @@ export class MarkdownView {
   /** @param {Element[]} blocks @param {boolean} growing */
   async #enrich(blocks, growing) {
     const module = await lazy(() => import("./rich-text.js"));
-    module?.enrich(blocks, growing, /** @type {any} */ (this.#strings));
+    module?.enrich(blocks, growing, this.#strings);
   }
 
   #showAgain() {
@@ -96,6 +97,8 @@ export class MarkdownView {
   }
 }
 
+/** @typedef {ChildNode & { localName?: string, dataset?: DOMStringMap }} Child */
+
 /**
  * Give an element these children, and keep those that don't change, so that selections, scrolled
  * tables and opened details survive.
@@ -103,21 +106,24 @@ export class MarkdownView {
  * @param {number} [from] how many children not to touch
  */
 function patch(parent, nodes, from = 0) {
-  /** @type {any} */
+  /** @type {Child | null} */
   let child = parent.childNodes[from];
   for (const node of nodes) {
-    const fits = typeof node === "string" ? child?.nodeType === 3 : child?.localName === node[0];
-    const make = () =>
-      typeof node === "string" ? document.createTextNode(node) : h(node[0], node[1]);
-    const made = fits ? child : make();
+    const isText = typeof node === "string";
+    /** @type {boolean} */
+    const fits = isText ? child?.nodeType === 3 : child?.localName === node[0];
+    const make = () => (isText ? document.createTextNode(node) : h(node[0], node[1]));
+    const made = /** @type {Child} */ (fits ? child : make());
     if (!fits) child ? child.replaceWith(made) : parent.append(made);
-    if (typeof node === "string") write(made, node);
+    if (isText) write(/** @type {Text} */ (made), node);
     else {
-      if (fits) dress(made, node[1]);
+      const element = /** @type {Element} */ (made);
+      if (fits) dress(element, node[1]);
       // A pressed button shows its outcome for a while; code and formulas stay as they are drawn.
-      const isText = () => (made.querySelector("annotation") ?? made).textContent === node[2][0];
-      const stays = node[0] === "button" || (node[0] === "code" && isText());
-      if (!fits || !stays) patch(made, node[2]);
+      const isSame = () =>
+        (element.querySelector("annotation") ?? element).textContent === node[2][0];
+      const stays = node[0] === "button" || (node[0] === "code" && isSame());
+      if (!fits || !stays) patch(element, node[2]);
     }
     child = made.nextSibling;
   }

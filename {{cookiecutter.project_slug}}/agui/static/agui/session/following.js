@@ -15,7 +15,7 @@ const TRUSTED_MS = 5000;
 /** The page dropped the connection to find out at once what has become of the run. */
 export class Woken extends Error {}
 
-/** @typedef {{ id: string, event: any }} Numbered */
+/** @typedef {{ id: string, event: import("../types.d.ts").AguiEvent }} Numbered */
 
 export class Following {
   #connect;

@@ -76,7 +76,7 @@ export const STRINGS = {
 /** @typedef {typeof STRINGS} Strings */
 /**
  * To add a language, add a line here, and a file with all keys of a Table.
- * @type {Record<string, () => Promise<{ STRINGS: any }>>}
+ * @type {Record<string, () => Promise<{ STRINGS: import("../types.d.ts").Table }>>}
  */
 const TABLES = {
   ar: () => import("./languages/ar.js"),
@@ -86,7 +86,7 @@ const TABLES = {
 /**
  * The texts of the language in which an element stands: those that differ from the ones above, at
  * once if none have to be loaded.
- * @param {any} node @param {string} [url] of a table of the page's own
+ * @param {(Node & { lang?: string, host?: Node }) | null | undefined} node @param {string} [url] of a table of the page's own
  * @returns {Promise<Partial<Strings>> | Partial<Strings>}
  */
 export function tableFor(node, url) {

@@ -157,7 +157,7 @@ export function isFinal({ code, status }) {
   return [413, 415].includes(status ?? 0) || FINAL.includes(code ?? "");
 }
 
-/** @param {Partial<Upload>} fields @returns {any} */
+/** @param {Partial<Upload> & Pick<Upload, "name" | "size">} fields @returns {Upload} */
 function upload(fields) {
   return {
     file: null, status: "queued", progress: 0, error: null, attachment: null,
@@ -174,12 +174,14 @@ function isReadable(file) {
   return file.slice(0, 1).arrayBuffer().then(() => true, () => false);
 }
 
-/** @param {any} error @returns {Failure} */
+/** @param {unknown} error @returns {Failure} */
 function asFailure(error) {
-  const { code, status } = error;
+  /** @type {Failure} */
+  const failure = Object(error);
+  const { code, status } = failure;
   // The answer comes from a proxy, not from our server.
   if (status === 413 && code === "http_error") return { code: "file_too_large", status };
-  if (typeof code === "string") return error;
+  if (typeof code === "string") return failure;
   console.warn("agui-chat:", error);
   return { code: "connection_lost" };
 }

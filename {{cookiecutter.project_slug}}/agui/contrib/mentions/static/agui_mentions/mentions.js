@@ -6,6 +6,8 @@
 import { textOf } from "../agui/conversation/messages.js";
 import { heading } from "../agui/words/strings.js";
 
+/** @typedef {import("../agui/types.d.ts").Returned} Returned */
+/** @typedef {import("../agui/types.d.ts").RunInput} RunInput */
 /** @typedef {{ kind: string, id: string, title: string, detail?: string }} Mention */
 
 /** In English; the tables of other languages have these, too. */
@@ -47,13 +49,15 @@ export class Mentions {
     this.#words = { ...MENTION_WORDS, ...context.strings };
     this.#chosen = JSON.parse(context.memory.noted("mentions") ?? "[]");
     const { session } = context.host;
-    /** @param {string} type @param {(detail: any) => void} listener */
+    /** @template T @param {string} type @param {(detail: T) => void} listener */
     const on = (type, listener) =>
       session.addEventListener(type, (event) => {
-        listener(/** @type {CustomEvent} */ (event).detail);
+        listener(/** @type {CustomEvent<T>} */ (event).detail);
       });
-    on("start", ({ messages: [message] }) => this.#send(message));
-    on("returned", ({ metadata }) => this.#keep([...this.#chosen, ...(metadata?.mentions ?? [])]));
+    on("start", (/** @type {RunInput} */ { messages: [message] }) => this.#send(message));
+    on("returned", (/** @type {Returned} */ { metadata }) => {
+      this.#keep([...this.#chosen, ...(metadata?.mentions ?? [])]);
+    });
     on("signed-out", () => this.#keep([]));
   }
 

@@ -14,6 +14,10 @@ export const SOURCE_WORDS = {
   sourceMark: "Source {number}: {title}",
 };
 
+/**
+ * @typedef {{ number: number, title?: unknown, url?: unknown, quote?: unknown }} Told a source, as
+ *   the server sends it
+ */
 /** @typedef {{ number: number, title: string, url: URL | null, quote: string }} Source */
 
 const MARK = /\[(\d{1,3})\]/g;
@@ -139,9 +143,10 @@ class AnswerSources {
 
 /** @param {unknown} told @returns {Source[]} */
 function readSources(told) {
-  const all = /** @type {any[]} */ (Array.isArray(told) ? told : []);
+  /** @type {unknown[]} */
+  const all = Array.isArray(told) ? told : [];
   return all
-    .filter((one) => Number.isInteger(one?.number))
+    .filter(isNumbered)
     .map(({ number, title, url, quote }) => {
       const address = addressOf(url);
       return {
@@ -152,6 +157,9 @@ function readSources(told) {
       };
     });
 }
+
+/** @param {unknown} told @returns {told is Told} */
+const isNumbered = (told) => Number.isInteger(Object(told).number);
 
 /** The address that a source may link to. @param {unknown} url */
 function addressOf(url) {

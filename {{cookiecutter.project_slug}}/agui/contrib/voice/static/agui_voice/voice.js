@@ -195,7 +195,7 @@ export class Voice {
     const { strings, host } = this.#context;
     const knowsWhen = code === "too_many_recordings" && seconds;
     this.#unsent = unsent;
-    /** @type {Record<string, any>} */
+    /** @type {Record<string, string>} */
     const words = this.#words;
     const known = code === "too_many_recordings" ? words.not_transcribed : words[code];
     const time = knowsWhen && waitOf(seconds, strings.lang);
