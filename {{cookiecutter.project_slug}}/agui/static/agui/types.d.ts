@@ -129,16 +129,24 @@ export interface Schema {
   required?: string[];
   patternProperties?: Record<string, Schema>;
   additionalProperties?: Schema | boolean;
+  minProperties?: number;
   maxProperties?: number;
+  propertyNames?: Schema;
+  dependentRequired?: Record<string, string[]>;
+  dependentSchemas?: Record<string, Schema>;
   items?: Schema;
   prefixItems?: Schema[];
   minItems?: number;
   maxItems?: number;
+  uniqueItems?: boolean;
+  contains?: Schema;
   minContains?: number;
   maxContains?: number;
   anyOf?: Schema[];
   oneOf?: Schema[];
   allOf?: Schema[];
+  not?: Schema;
+  if?: Schema;
   then?: Schema | boolean;
   else?: Schema | boolean;
   $ref?: string;
@@ -184,6 +192,22 @@ export interface Thread {
   updated_at?: string;
   pending_calls?: string[] | null;
 }
+
+/** A thread in the server's list. */
+export interface ThreadRow {
+  thread_id: string;
+  title: string;
+  preview: string;
+  updated_at: string;
+  unread: boolean;
+  pinned: boolean;
+  archived: boolean;
+  running?: boolean;
+  waiting?: boolean;
+}
+
+/** A thread when a request brings all of it. */
+export type WholeThread = Thread & { title: string; messages: Message[] };
 
 /** A version of a message; `id` is what to switch to. */
 export interface Branch {
@@ -232,6 +256,15 @@ export interface CallStart extends CallEvent {
   parentMessageId?: string;
 }
 
+/** What a page keeps of a thread until it has finished it: `own`, the run that it has begun. */
+export interface Unfinished {
+  turn?: { input: RunInput; versions: number; before?: Conversation } | null;
+  own?: boolean;
+  results?: Message[];
+  begun?: string[];
+  queued?: import("./session/outbox.js").Queued | null;
+}
+
 /** One operation of JSON Patch. */
 export interface PatchOperation {
   op: string;
@@ -249,7 +282,7 @@ export interface Events {
   RUN_ERROR: Event & { message?: string; code?: string };
   STEP_STARTED: Event & { stepName: string };
   STEP_FINISHED: Event & { stepName: string };
-  CUSTOM: Event & { name: string; value?: any };
+  CUSTOM: Event & { name: string; value?: unknown };
   TEXT_MESSAGE_START: TextStart;
   TEXT_MESSAGE_CONTENT: TextEvent;
   TEXT_MESSAGE_END: MessageEvent;
@@ -313,12 +346,23 @@ export interface Conversation {
   chunks: { type: string; id: string; owner?: string }[];
 }
 
+/** An event of any type, also a *_CHUNK: not validated. */
+export interface AnyEvent extends Event {
+  type: string;
+  messageId?: string;
+  toolCallId?: string;
+  delta?: unknown;
+}
+
 /** How each event changes a conversation. */
 export type Reducers = {
   [Type in keyof Events]: (c: Conversation, event: Events[Type]) => Conversation;
 };
 /** The same for events as they come: not validated. */
-export type ReducerTable = Record<string, ((c: Conversation, event: any) => Conversation) | undefined>;
+export type ReducerTable = Record<string, Reducer["reduce"] | undefined>;
+interface Reducer {
+  reduce(c: Conversation, event: Event): Conversation;
+}
 
 /** Attributes and listeners of an element that dom.js makes. */
 export type Attributes = {
@@ -480,7 +524,7 @@ interface TokenFields {
   /** The marker of a list's items. An empty line between them makes it loose. */
   kind?: string;
   loose?: boolean;
-  mark?: string;
+  mark?: undefined;
 }
 interface Paragraph extends TokenFields {
   /** A text if it is in a list that is not loose. */
@@ -503,8 +547,15 @@ interface Code extends TokenFields {
   lines: string[];
   text: string;
   indent: number;
-  info?: string;
   lang?: string;
+}
+interface IndentedCode extends Code {
+  fence?: undefined;
+  info?: undefined;
+}
+interface FencedCode extends Code {
+  fence: string;
+  info: string;
 }
 interface HtmlBlock extends TokenFields {
   type: "html";
@@ -567,7 +618,7 @@ interface PlainText extends TokenFields {
   text: string;
 }
 /** Stars, underscores or tildes; `mark` is empty if they can't be emphasis. */
-export interface Mark extends TokenFields {
+export interface Mark extends Omit<TokenFields, "mark"> {
   type: "text";
   text: string;
   mark: string;
@@ -593,10 +644,11 @@ interface Break extends TokenFields {
 
 /** What Markdown is read as (markdown/lexer.js). */
 export type Token =
-  | Paragraph | Heading | Quote | Code | HtmlBlock | HtmlSpan | List | MarkdownTable | Note
-  | NoteMark | Box | Formula | PlainText | Mark | Emphasis | MarkdownLink | Break;
+  | Paragraph | Heading | Quote | IndentedCode | FencedCode | HtmlBlock | HtmlSpan | List
+  | MarkdownTable | Note | NoteMark | Box | Formula | PlainText | Mark | Emphasis | MarkdownLink
+  | Break;
 /** A token that may still grow. */
-export type Block = Token | Item | { type: "root" } & TokenFields;
+export type Block = Exclude<Token, HtmlSpan> | Item | ({ type: "root" } & TokenFields);
 
 /** What Markdown becomes (markdown/nodes.js): a text, or an element. */
 export type MarkdownNode = string | MarkdownElement;

@@ -1,6 +1,7 @@
 // @ts-check
 /** Turn *_CHUNK events into START, CONTENT and END, so that the reducer knows one form only. */
 
+/** @typedef {import("../types.d.ts").AnyEvent} AnyEvent */
 /**
  * @typedef {{ type: string, id: string, owner?: string }} Open a message or call that chunks are
  *   filling; each agent fills one at a time
@@ -34,8 +35,8 @@ function kind(id, name, content) {
 /**
  * Find the events that one event stands for, and what chunks are filling after it.
  * @param {Open[]} open
- * @param {any} event
- * @returns {{ events: any[], open: Open[] }}
+ * @param {AnyEvent} event
+ * @returns {{ events: AnyEvent[], open: Open[] }}
  */
 export function expandChunk(open, event) {
   const { type, subagentRunId: owner, delta = "", metadata } = event;

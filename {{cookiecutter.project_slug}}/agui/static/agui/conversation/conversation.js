@@ -154,7 +154,7 @@ export function reduce(conversation, event) {
   return next.chunks === open ? next : { ...next, chunks: open };
 }
 
-/** @param {Conversation} conversation @param {AguiEvent} event */
+/** @param {Conversation} conversation @param {import("../types.d.ts").AnyEvent} event */
 function apply(conversation, event) {
   const reducer = table[event.type] ?? loaded.RARE_EVENTS?.[event.type];
   return reducer?.(conversation, event) ?? conversation;

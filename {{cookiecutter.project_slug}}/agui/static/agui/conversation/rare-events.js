@@ -24,13 +24,15 @@ const reducers = {
     return tellCall({ ...c, steps }, metadata, { step: undefined });
   },
   CUSTOM: (c, { name, value, metadata }) => {
+    /** @type {{ messageId: string, percent?: number }} */
+    const { messageId, ...addition } = Object(value);
     if (ADDITIONS.includes(name)) {
-      const { messageId, ...addition } = value ?? {};
       const told = { metadata: { [name]: Object.values(addition)[0] } };
       return patchMessage(c, messageId, (message) => withMetadata(message, told));
     }
-    if (!Number.isFinite(value?.percent)) return c;
-    return tellCall(c, metadata, { percent: Math.min(Math.max(value.percent, 0), 100) });
+    const { percent = NaN } = addition;
+    if (!Number.isFinite(percent)) return c;
+    return tellCall(c, metadata, { percent: Math.min(Math.max(percent, 0), 100) });
   },
 
   REASONING_ENCRYPTED_VALUE: (c, { subtype, entityId, encryptedValue }) => {

@@ -11,16 +11,14 @@
  * @returns {import("../types.d.ts").Made<Tag>}
  */
 export function h(tag, attributes = {}, ...children) {
-  /** @type {any} */
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") element.addEventListener(name.slice(2), value);
-    else setAttribute(element, name, value);
+    if (typeof value === "function") {
+      element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    } else setAttribute(element, name, value);
   }
-  element.append(
-    .../** @type {Node[]} */ (children.filter((child) => child != null && child !== false)),
-  );
-  return element;
+  element.append(...children.filter((child) => child != null && child !== false));
+  return /** @type {import("../types.d.ts").Made<Tag>} */ (element);
 }
 
 /** @param {Element} element @param {string} name @param {unknown} value */

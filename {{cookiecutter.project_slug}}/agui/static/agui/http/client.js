@@ -2,6 +2,9 @@
 /** The agent's HTTP interface. This module knows URLs, bodies and errors, and has no state. */
 import { readEvents } from "./sse.js";
 
+/** @typedef {import("../types.d.ts").WholeThread} Thread */
+/** @typedef {import("../types.d.ts").ThreadRow} ThreadRow */
+
 /** A refusal of the server: its code, its sentence and the HTTP status. */
 export class HttpError extends Error {
   /**
@@ -72,6 +75,7 @@ export class AgentClient extends EventTarget {
 
   /**
    * @param {{ q?: string, cursor?: string | null, limit?: number, archived?: boolean }} [options]
+   * @returns {Promise<{ threads: ThreadRow[], next: string | null }>}
    */
   threads(options = {}) {
     const query = new URLSearchParams(
@@ -80,13 +84,14 @@ export class AgentClient extends EventTarget {
     return this.#json(`${this.#urls().threads}?${query}`);
   }
 
-  /** @param {string} threadId @param {AbortSignal} [signal] */
+  /** @param {string} threadId @param {AbortSignal} [signal] @returns {Promise<Thread>} */
   thread(threadId, signal) {
     return this.#json(this.#thread(threadId), { signal });
   }
 
-  /** @param {string} threadId @param {string} title */
+  /** @param {string} threadId @param {string} title @returns {Promise<ThreadRow>} */
   async rename(threadId, title) {
+    /** @type {ThreadRow} */
     const row = await this.#patch(threadId, { title });
     this.#tell({ kind: "renamed", threadId, title });
     return row;
@@ -95,6 +100,7 @@ export class AgentClient extends EventTarget {
   /**
    * Switch to another version of a message. Returns the thread.
    * @param {string} threadId @param {string} branch @param {AbortSignal} signal
+   * @returns {Promise<Thread>}
    */
   switchBranch(threadId, branch, signal) {
     return this.#patch(threadId, { branch }, signal);
@@ -118,12 +124,17 @@ export class AgentClient extends EventTarget {
    * Say whether its answers have been seen, and which list has it where.
    * @param {string} threadId
    * @param {{ unread?: boolean, pinned?: boolean, archived?: boolean }} marks one of them
+   * @returns {Promise<ThreadRow>}
    */
   mark(threadId, marks) {
     return this.#patch(threadId, marks);
   }
 
-  /** @param {string} threadId @param {object} change @param {AbortSignal} [signal] */
+  /**
+   * @template T
+   * @param {string} threadId @param {object} change @param {AbortSignal} [signal]
+   * @returns {Promise<T>}
+   */
   #patch(threadId, change, signal) {
     const headers = { "Content-Type": "application/json" };
     return this.#json(this.#thread(threadId), {
@@ -168,7 +179,7 @@ export class AgentClient extends EventTarget {
     return `${this.#urls().threads}${encodeURIComponent(threadId)}/${rest}`;
   }
 
-  /** @param {string} url @param {RequestInit} [init] */
+  /** @template T @param {string} url @param {RequestInit} [init] @returns {Promise<T>} */
   async #json(url, init) {
     return (await this.send(url, { headers: { Accept: "application/json" }, ...init })).json();
   }

@@ -12,10 +12,11 @@ import { canonical, isMultiple, isOfType, isRecord } from "./values.js";
 /** @typedef {string | undefined | false} Wrong what is wrong, if anything is */
 /** @typedef {{ path: string, schema: Schema, root: Schema, steps: { left: number } }} Place */
 /**
- * @template Value
- * @typedef {(keyword: any, value: Value, place: Place) => Wrong} CheckOf the check of one keyword
+ * @template Keyword, Value
+ * @typedef {(keyword: Keyword, value: Value, place: Place) => Wrong} Check of one keyword
  */
-/** @typedef {CheckOf<unknown>} Check */
+/** @typedef {Required<Schema>} Keywords */
+/** @typedef {{ [Name in keyof Keywords]?: Check<Keywords[Name], unknown> }} Checks */
 
 /** Comparing one value with one schema is a step. */
 const MAX_STEPS = 100_000;
@@ -65,9 +66,7 @@ function check(schema, value, place) {
 function assertKnown(schema, root) {
   if (typeof schema === "boolean") return;
   if (!isRecord(schema)) throw new Error(`${JSON.stringify(schema)} is no schema`);
-  /** @type {[string, any][]} */
-  const keywords = Object.entries(schema);
-  for (const [name, keyword] of keywords) {
+  for (const [name, keyword] of Object.entries(schema)) {
     const isNote = name === "$id" ? schema === root : NOTES.has(name) || name.startsWith("x-");
     if (LIMIT.test(name) && typeof keyword !== "number") {
       throw new Error(`${name} is no schema's limit: ${JSON.stringify(keyword)}`);
@@ -77,9 +76,11 @@ function assertKnown(schema, root) {
       throw new Error(`${what}: ${JSON.stringify(name)}`);
     }
     if (SCHEMA.has(name)) assertKnown(keyword, root);
-    if (SCHEMAS.has(name)) for (const one of Object.values(keyword)) assertKnown(one, root);
-    if (name === "$ref") resolve(keyword, root);
-    if (name === "pattern") regex(keyword);
+    if (SCHEMAS.has(name)) {
+      for (const one of Object.values(/** @type {object} */ (keyword))) assertKnown(one, root);
+    }
+    if (name === "$ref") resolve(/** @type {string} */ (keyword), root);
+    if (name === "pattern") regex(/** @type {string} */ (keyword));
   }
 }
 
@@ -95,19 +96,22 @@ const SCHEMAS = new Set(
 );
 
 // Most keywords are about values of one type, and others always fit.
-/** @param {CheckOf<number>} check @returns {Check} */
+/** @template K @param {Check<K, number>} check @returns {Check<K, unknown>} */
 const ofNumber = (check) => (keyword, value, place) => {
   return typeof value === "number" && check(keyword, value, place);
 };
-/** @param {CheckOf<string>} check @returns {Check} */
+/** @template K @param {Check<K, string>} check @returns {Check<K, unknown>} */
 const ofText = (check) => (keyword, value, place) => {
   return typeof value === "string" && check(keyword, value, place);
 };
-/** @param {CheckOf<unknown[]>} check @returns {Check} */
+/** @template K @param {Check<K, unknown[]>} check @returns {Check<K, unknown>} */
 const ofList = (check) => (keyword, value, place) => {
   return Array.isArray(value) && check(keyword, value, place);
 };
-/** @param {CheckOf<Record<string, unknown>>} check @returns {Check} */
+/**
+ * @template K
+ * @param {Check<K, Record<string, unknown>>} check @returns {Check<K, unknown>}
+ */
 const ofObject = (check) => (keyword, value, place) => {
   return isRecord(value) && check(keyword, value, place);
 };
@@ -117,7 +121,7 @@ const tooFew = (limit, what) => `must have at least ${limit} ${what}`;
 /** @param {number} limit @param {string} what */
 const tooMany = (limit, what) => `must have at most ${limit} ${what}`;
 
-/** @type {Record<string, Check>} */
+/** @type {Checks} */
 const CHECKS = {
   // @ts-ignore: without a prototype, "toString" is no keyword
   __proto__: null,
@@ -217,11 +221,11 @@ const CHECKS = {
 
   $ref: (pointer, value, place) => check(resolve(pointer, place.root), value, place),
   allOf: (schemas, value, place) => first(schemas, (schema) => check(schema, value, place)),
-  anyOf: (/** @type {Schema[]} */ schemas, value, place) => {
+  anyOf: (schemas, value, place) => {
     const wrongs = schemas.map((schema) => check(schema, value, place));
     return wrongs.every(Boolean) && wrongs.join(", or ");
   },
-  oneOf: (/** @type {Schema[]} */ schemas, value, place) => {
+  oneOf: (schemas, value, place) => {
     const all = schemas.map((schema) => check(schema, value, place));
     const wrongs = all.filter(Boolean);
     if (wrongs.length === schemas.length) return wrongs.join(", or ") || "must not be there";
@@ -263,13 +267,14 @@ function regex(source) {
  */
 function resolve(pointer, root) {
   const parts = /^#(?:\/|$)/.test(pointer) ? pointer.split("/").slice(1) : [""];
-  /** @type {any} */
+  /** @type {unknown} */
   let found = root;
   for (const part of parts) {
     const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
-    found = Object.hasOwn(Object(found), name) ? found[name] : undefined;
+    const within = Object(found);
+    found = Object.hasOwn(within, name) ? within[name] : undefined;
   }
-  if (found !== undefined) return found;
+  if (found !== undefined) return /** @type {Schema | boolean} */ (found);
   const what = "the schema has a reference that leads nowhere";
   throw new Error(`${what}: ${JSON.stringify(pointer)}`);
 }

@@ -75,10 +75,10 @@ export function alternatives({ anyOf, oneOf, type }) {
 
 /** @param {Schema | null} root @param {string} pointer @returns {Schema} */
 export function lookup(root, pointer) {
-  /** @type {any} */
   let found = root;
   for (const part of pointer.split("/").slice(1)) {
-    found = found?.[decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")];
+    const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    found = /** @type {Schema | null} */ (found?.[name]);
   }
   return found ?? {};
 }

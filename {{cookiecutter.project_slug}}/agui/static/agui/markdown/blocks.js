@@ -44,7 +44,7 @@ function endsCode({ indent, content }, fence) {
 
 /** Make the token of a finished block. @param {Block} block */
 export function finishBlock(block) {
-  const { type, lines = [] } = block;
+  const { type, lines } = block;
   if (type === "paragraph") block.text = blockText(lines);
   else if (type === "html") block.text = lines.join("\n").trimEnd();
   else if (type === "code") finishCode(block);
@@ -53,7 +53,7 @@ export function finishBlock(block) {
 
 /** @param {Extract<Block, { type: "code" }>} code */
 function finishCode(code) {
-  const { fence, info = "", lines } = code;
+  const { fence, info, lines } = code;
   if (fence) code.lang = unescaped(info.trim());
   else {
     while (!lines[lines.length - 1].trim()) lines.pop();

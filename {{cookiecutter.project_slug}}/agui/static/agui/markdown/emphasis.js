@@ -39,9 +39,6 @@ export function markOf(text, before = " ", after = " ", isInWord = false) {
   return { type: "text", text, mark: mayMean ? mark : "", opens, closes, length, place: 0 };
 }
 
-/** @param {Token} token @returns {token is Mark} */
-const isMark = (token) => Boolean(token.mark);
-
 /**
  * Turn marks that belong together into emphasis, and all others into text.
  * @param {Token[]} list
@@ -60,7 +57,7 @@ export function withEmphasis(list) {
   let place = 0;
   for (const token of list) {
     place++;
-    if (isMark(token)) {
+    if (token.mark) {
       token.place = place;
       if (token.closes) closeMark(token, out, openers, floors);
       if (!token.text) continue;

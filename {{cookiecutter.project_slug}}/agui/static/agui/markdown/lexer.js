@@ -29,7 +29,7 @@ const UNDERLINE = /^(?:=+|-+)[ \t]*$/;
 
 /** @param {string} text @param {Links} links receives its definitions @returns {Token[]} */
 export function lex(text, links) {
-  const tokens = new BlockReader(links).read(text);
+  const { tokens = [] } = new BlockReader(links).read(text);
   readInline(tokens, links);
   return tokens;
 }
@@ -41,9 +41,9 @@ export function lex(text, links) {
  */
 function readInline(tokens, links) {
   for (const token of tokens) {
-    if (token.type === "paragraph" || token.type === "heading" || token.type === "text") {
+    if (["paragraph", "heading", "text"].includes(token.type)) {
       const box = token.box ? [token.box] : [];
-      token.tokens = [...box, ...spans(token.text, links)];
+      token.tokens = [...box, ...spans(token.text ?? "", links)];
     } else if (token.tokens) readInline(token.tokens, links);
     for (const { tokens } of token.items ?? []) readInline(tokens, links);
     const cells = [token.header ?? [], token.rows ?? []].flat(2);
@@ -72,9 +72,9 @@ class BlockReader {
     return this.#open[this.#open.length - 1];
   }
 
-  /** @param {string} text @returns {Token[]} */
+  /** @param {string} text @returns {Block} */
   read(text) {
-    const { tokens = [] } = this.#open[0];
+    const [root] = this.#open;
     const lines = text.split("\n");
     if (!lines.at(-1)) lines.pop();
     for (const line of lines) {
@@ -83,7 +83,7 @@ class BlockReader {
       this.#start += line.length + 1;
     }
     this.#close(0);
-    return tokens;
+    return root;
   }
 
   /** @param {Line} line */
@@ -202,10 +202,9 @@ class BlockReader {
   #add(block, depth) {
     this.#close(depth);
     const place = block.type === "item" ? "items" : "tokens";
-    /** @type {Block[] | undefined} */
-    let siblings;
-    while (!(siblings = this.#tip[place])) this.#close(this.#open.length - 1);
+    while (!this.#tip[place]) this.#close(this.#open.length - 1);
     const parent = this.#tip;
+    const siblings = /** @type {(Block | Token)[]} */ (parent[place]);
     if (siblings.length && this.#blankFrom < this.#open.length) {
       if (parent.items) parent.loose = true;
       else if (parent.type === "item") this.#open[this.#open.length - 2].loose = true;
@@ -218,8 +217,7 @@ class BlockReader {
   /** @param {number} depth how many blocks stay open */
   #close(depth) {
     while (this.#open.length > depth) {
-      const block = this.#tip;
-      this.#open.pop();
+      const block = /** @type {Block} */ (this.#open.pop());
       if (block.type === "paragraph") this.#define(block);
       finishBlock(block);
       if (block.type === "paragraph" && !block.text) this.#tip.tokens?.pop();

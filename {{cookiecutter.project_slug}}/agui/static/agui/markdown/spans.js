@@ -60,15 +60,10 @@ class SpanReader {
     return withEmphasis(this.#out);
   }
 
-  /** @param {Token} token @param {number} length in the source */
-  #put(token, length) {
+  /** @param {Token} token @param {number} [length] in the source */
+  #put(token, length = (token.text ?? "").length) {
     this.#out.push(token);
     this.#at += length;
-  }
-
-  /** @param {string} text */
-  #putText(text) {
-    this.#put(plain(text), text.length);
   }
 
   /** What matches the pattern here, or "". @param {RegExp} pattern */
@@ -93,11 +88,11 @@ class SpanReader {
     if (sign.includes("\n")) this.#put({ type: "br" }, length);
     else if (sign[0] === "\\") this.#put({ type: "escape", text: sign[1] }, length);
     else if (sign[0] === "`") this.#readCode(sign);
-    else if (" \t".includes(sign[0])) this.#putText(sign);
+    else if (" \t".includes(sign[0])) this.#put(plain(sign));
     else {
       const [text, at] = [this.#text, this.#at];
       const isInWord = shapes.reader?.isBesideCjk(sign, text, at);
-      this.#put(markOf(sign, text[at - 1], text[at + length], isInWord), length);
+      this.#put(markOf(sign, text[at - 1], text[at + length], isInWord));
     }
   }
 
@@ -108,7 +103,7 @@ class SpanReader {
     const end = this.#missing.has(ticks) ? null : matchAt(same, this.#text, from);
     if (!end) {
       this.#missing.add(ticks);
-      return this.#putText(ticks);
+      return this.#put(plain(ticks));
     }
     const text = codeText(this.#text.slice(from, end.index));
     this.#put({ type: "codespan", text }, same.lastIndex - this.#at);
@@ -122,7 +117,7 @@ class SpanReader {
     if (link) return this.#put(link, link.length);
     const length = reader?.htmlLength(text, at, this.#missing);
     if (length) return this.#put({ type: "html", text: text.slice(at, at + length) }, length);
-    this.#putText(this.#match(WORD));
+    this.#put(plain(this.#match(WORD)));
   }
 
   /** @param {boolean} isImage */
@@ -130,7 +125,7 @@ class SpanReader {
     const text = isImage ? "![" : "[";
     this.#brackets.push({ index: this.#out.length, at: this.#at + text.length, isImage });
     this.#isLabel = true;
-    this.#putText(text);
+    this.#put(plain(text));
   }
 
   /** Read the end of a link or an image, if this is one. */
@@ -140,7 +135,7 @@ class SpanReader {
     this.#dead = Math.min(this.#dead, this.#brackets.length);
     const isLink = bracket && (bracket.isImage || !isDead) && this.#readLink(bracket);
     this.#isLabel = false;
-    if (!isLink) this.#putText("]");
+    if (!isLink) this.#put(plain("]"));
   }
 
   /** @param {Bracket} bracket */

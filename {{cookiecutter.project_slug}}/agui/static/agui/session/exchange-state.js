@@ -38,8 +38,9 @@ import { uuid, versionsOf } from "./turns.js";
  *   changed: () => void, started: (input: import("../types.d.ts").RunInput) => void, received:
  *     (event: import("../types.d.ts").AguiEvent) => void, ended: ()
  * => void,
- *   settled: () => void, delivered: () => void, save: () => void, queue: (message: any) => void,
- *   returned: (message: import("../types.d.ts").Message) => void, refused: () => void, gone: () =>
+ *   settled: () => void, delivered: () => void, save: () => void,
+ *   queue: (message: import("./outbox.js").Queued) => void,
+ *   returned: (message: import("../types.d.ts").Returned) => void, refused: () => void, gone: () =>
  *     void, hasQueued: () =>
  * boolean,
  *   getContext: () => unknown, getForwardedProps: () => Record<string, unknown>,
@@ -137,7 +138,10 @@ export class ExchangeState {
     this.#session.changed();
   }
 
-  /** Begin to load the thread, with the unfinished work of a tab. @param {any} unfinished */
+  /**
+   * Begin to load the thread, with the unfinished work of a tab.
+   * @param {import("../types.d.ts").Unfinished} unfinished
+   */
   load({ own = false, results = [], begun = [] }) {
     this.phase = "loading";
     this.isOurs = own;
@@ -239,7 +243,7 @@ export class ExchangeState {
  * @returns {import("../types.d.ts").AguiEvent}
  */
 function cardOf({ name, value }) {
-  const id = value?.id ?? uuid();
+  const id = /** @type {{ id?: unknown } | null} */ (value)?.id ?? uuid();
   const activityType = `event ${name}`;
   const messageId = `${activityType} ${id}`;
   return { type: "ACTIVITY_SNAPSHOT", messageId, activityType, content: value };

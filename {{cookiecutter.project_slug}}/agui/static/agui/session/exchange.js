@@ -65,7 +65,7 @@ export class Exchange {
 
   /**
    * Show the stored thread, and go on with what a tab has left unfinished.
-   * @param {any} unfinished
+   * @param {import("../types.d.ts").Unfinished} unfinished
    */
   open(unfinished) {
     const { turn } = unfinished;

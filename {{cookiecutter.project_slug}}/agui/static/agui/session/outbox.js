@@ -6,10 +6,11 @@
 import { uuid, withText } from "./turns.js";
 
 /** @typedef {import("../types.d.ts").Attachment} Attachment */
+/** @typedef {import("../types.d.ts").Returned} Returned */
 /** @typedef {{ id: string, text: string, attachments: Attachment[] }} Queued */
 /**
  * @typedef {{
- *   save: () => void, changed: () => void, returned: (message: any) => void,
+ *   save: () => void, changed: () => void, returned: (message: Returned) => void,
  *   refresh: () => Promise<unknown>, open: (threadId: string) => Promise<unknown>,
  * }} Page
  */

@@ -2,6 +2,7 @@
 /** A turn that the server has not taken: another run is on, or other questions are open. */
 import { failure, isKnown } from "./turns.js";
 
+/** @typedef {import("../types.d.ts").Message & { content: string }} Prompt */
 /** @typedef {import("./exchange-state.js").Turn} Turn */
 /** @typedef {import("../types.d.ts").Failure} Failure */
 /** @typedef {import("../types.d.ts").Thread} Thread */
@@ -48,7 +49,7 @@ export class RefusedTurn {
     if (!thread) throw error;
     state.turn = null;
     state.isOurs = false;
-    const { id, content: text, metadata } = message;
+    const { id, content: text, metadata } = /** @type {Prompt} */ (message);
     if (!isKnown(thread, turn))
       this.#session.queue({ id, text, attachments: metadata?.attachments ?? [] });
     await this.#exchange.follow(thread);

@@ -121,7 +121,7 @@ export class ThreadMemory {
 
   /**
    * Return what this tab has to finish in a thread (session.js).
-   * @param {string} threadId @returns {any}
+   * @param {string} threadId @returns {import("../types.d.ts").Unfinished | null}
    */
   unfinished(threadId) {
     return JSON.parse(this.#get(`unfinished:${threadId}`) ?? "null");

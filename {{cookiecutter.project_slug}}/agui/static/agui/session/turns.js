@@ -85,11 +85,15 @@ export function withText(content, text) {
   return [{ type: "text", text }, ...content.filter((part) => part?.type !== "text")];
 }
 
-/** @param {any} error @returns {import("../types.d.ts").Failure} */
+/** @param {unknown} error @returns {import("../types.d.ts").Failure} */
 export function failure(error) {
   if (error instanceof HttpError)
     return { code: error.code, message: error.message, until: error.until };
-  if (!(error instanceof TypeError) && error?.name !== "Error") console.error("agui-chat:", error);
+  if (
+    !(error instanceof TypeError) &&
+    /** @type {Error | null} */ (error)?.name !== "Error"
+  )
+    console.error("agui-chat:", error);
   return { code: "connection_lost" };
 }
 

@@ -86,7 +86,8 @@ const TABLES = {
 /**
  * The texts of the language in which an element stands: those that differ from the ones above, at
  * once if none have to be loaded.
- * @param {(Node & { lang?: string, host?: Node }) | null | undefined} node @param {string} [url] of a table of the page's own
+ * @param {(Node & { lang?: string, host?: Node }) | null | undefined} node
+ * @param {string} [url] of a table of the page's own
  * @returns {Promise<Partial<Strings>> | Partial<Strings>}
  */
 export function tableFor(node, url) {
@@ -113,14 +114,18 @@ function localeOf(language, own) {
   }
 }
 
+/** @typedef {string | Record<string, string>} Forms a text, or one for each form of a number */
 /**
  * Return the text for a number, in the language's form for it.
  * @template {string} Name
- * @param {{ lang: string } & Record<Name, any>} strings @param {Name} name @param {number} count
+ * @param {{ lang: string } & Record<Name, Forms>} strings @param {Name} name @param {number} count
  */
 export function counted(strings, name, count) {
   const { lang, [name]: forms } = strings;
-  const text = forms[new Intl.PluralRules(lang).select(count)] ?? forms.other ?? forms;
+  const text =
+    typeof forms === "string"
+      ? forms
+      : (forms[new Intl.PluralRules(lang).select(count)] ?? forms.other);
   return format(text, { count: new Intl.NumberFormat(lang).format(count) });
 }
 

@@ -11,7 +11,7 @@ import { checked } from "../agui/http/client.js";
 
 /**
  * @param {AgentClient} client @param {Upload} upload @param {File} file
- * @param {UploadOptions} options
+ * @param {UploadOptions} options @returns {Promise<import("../agui/types.d.ts").Attachment>}
  */
 export async function uploadFile(client, upload, file, options) {
   const form = new FormData();

@@ -107,6 +107,7 @@ export class Mentions {
     try {
       const url = `${host.dataset.mentionsUrl}?${new URLSearchParams({ q: typed })}`;
       const response = await host.client.send(url, { signal });
+      /** @type {{ mentions: Mention[] }} */
       const { mentions } = await response.json();
       if (!signal.aborted) this.#show(mentions, typed);
     } catch (error) {

@@ -162,6 +162,7 @@ export class Voice {
     try {
       const init = { method: "POST", body, headers: { Accept: "application/json" }, signal };
       const response = await host.request(host.dataset.transcribeUrl ?? "", init);
+      /** @type {{ text: string }} */
       const { text } = response.ok ? await response.json() : { text: "" };
       if (signal.aborted) return;
       if (text) return this.#write(text);
