@@ -9,11 +9,14 @@ from agui.agents.thinking_tags import TaggedText
 TAGS = ("<think>", "</think>")
 
 
-def read(pieces: list[str]) -> tuple[str, str]:
-    """The thought and the text of an answer that comes in these pieces."""
+def read(pieces: list[str], *, may_be_plain: bool = False) -> tuple[str, str]:
+    """The thought and the text of an answer that comes in these pieces, those of plain text unread if they may be."""
     tagged = TaggedText(TAGS)
     thought, text = "", ""
     for piece, is_last in [*((piece, False) for piece in pieces), ("", True)]:
+        if may_be_plain and not is_last and tagged.add_plain(piece):
+            text += piece
+            continue
         for new in tagged.read(piece, is_last=is_last):
             if new is None:
                 thought, text = text, ""
@@ -43,8 +46,10 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_thought_is_found_wherever_the_text_is_cut(text: str):
-    assert read([text]) == TEXTS[text]
-    assert read(list(text)) == TEXTS[text]
+@pytest.mark.parametrize("may_be_plain", [False, True])
+def test_a_thought_is_found_wherever_the_text_is_cut(text: str, may_be_plain: bool):
+    assert read([text], may_be_plain=may_be_plain) == TEXTS[text]
+    assert read(list(text), may_be_plain=may_be_plain) == TEXTS[text]
     for first, second in combinations(range(len(text) + 1), 2):
-        assert read([text[:first], text[first:second], text[second:]]) == TEXTS[text]
+        pieces = [text[:first], text[first:second], text[second:]]
+        assert read(pieces, may_be_plain=may_be_plain) == TEXTS[text]

@@ -235,6 +235,13 @@ def installed() -> tuple[Part, ...]:
     return tuple(config for config in apps.get_app_configs() if isinstance(config, Part))
 
 
+@cache
+def implementing(method: str) -> tuple[Part, ...]:
+    """List the installed parts that have a method of their own."""
+    default = getattr(Part, method)
+    return tuple(part for part in installed() if getattr(type(part), method) is not default)
+
+
 def take_files() -> bool:
     """Whether messages may have files."""
     return any(part.takes_files for part in installed())

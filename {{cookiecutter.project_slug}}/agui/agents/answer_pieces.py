@@ -11,6 +11,7 @@ from pydantic_ai.messages import (
     ModelResponse,
     NativeToolCallPart,
     NativeToolReturnPart,
+    PartDeltaEvent,
     PartStartEvent,
     TextPart,
     ThinkingPart,
@@ -141,6 +142,16 @@ class Text:
     part: Any
     """The part as it began."""
     tagged: TaggedText
+
+    def add_plain(self, piece: Piece | None, event: PartDeltaEvent) -> bool:
+        """Add a delta to its piece if it needs no mending; returns False otherwise."""
+        content = getattr(event.delta, "content_delta", None)
+        if not content or piece is None or piece.index != event.index:
+            return False
+        if not isinstance(piece.part, TextPart) or not self.tagged.add_plain(content):
+            return False
+        piece.texts.append(content)
+        return True
 
     def thought(self, content: str) -> ThinkingPart:
         if isinstance(self.part, ThinkingPart):

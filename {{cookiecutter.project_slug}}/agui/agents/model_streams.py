@@ -9,7 +9,7 @@ the parts that it keeps, so that the stream, the thread and the next request say
 """
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import cached_property
@@ -129,13 +129,15 @@ class Answer:
                 sources[index] = next(complete)
         return sources
 
-    def mend(self, event: ModelResponseStreamEvent) -> Events:
+    def mend(self, event: ModelResponseStreamEvent) -> Iterable[ModelResponseStreamEvent]:
         if isinstance(event, PartStartEvent):
-            yield from self._start(event, event.part, event.index)
-        elif isinstance(event, PartDeltaEvent):
-            yield from self._go_on(event, event.delta, event.index)
-        else:
-            yield event
+            return self._start(event, event.part, event.index)
+        if isinstance(event, PartDeltaEvent):
+            # Nearly all events are plain texts.
+            text = self._texts.get(event.index)
+            if not text or not text.add_plain(self._newest.get(event.index), event):
+                return self._go_on(event, event.delta, event.index)
+        return (event,)
 
     def rest(self, refusal: str | None) -> Events:
         """Yield what is missing: held text, results, a refusal if there are no other words."""

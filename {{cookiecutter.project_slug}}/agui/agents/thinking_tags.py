@@ -28,6 +28,13 @@ class TaggedText:
         self._ticks = 0
         self._line = ""
 
+    def add_plain(self, text: str) -> bool:
+        """Read a text that is one piece, as it is; returns False if it may not be."""
+        if self._held or self._is_thought or self._is_trimming or "<" in text:
+            return False
+        self._follow(text)
+        return True
+
     def read(self, text: str, *, is_last: bool = False) -> Iterator[tuple[bool, str] | None]:
         """Yield pieces, each with whether it is a thought.
 
@@ -75,7 +82,10 @@ class TaggedText:
         if not text:
             return
         self._is_trimming = False
+        self._follow(text)
+        yield self._is_thought, text
+
+    def _follow(self, text: str) -> None:
         self._ticks += text.count(TICK)
         _, newline, line = text.rpartition("\n")
         self._line = line if newline else self._line + line
-        yield self._is_thought, text

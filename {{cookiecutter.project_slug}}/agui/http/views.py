@@ -240,7 +240,8 @@ class DjangoAGUIView(AgentView):
     def _start(
         self, request: HttpRequest, actor: Actor, run_input: RunAgentInput, log: RunLog
     ) -> None:
-        contexts = (part.request_context(request.headers) for part in parts.installed())
+        entering = parts.implementing("request_context")
+        contexts = (part.request_context(request.headers) for part in entering)
         with run_fields(log, actor.user), parts.entered(contexts):
             store = open_store(request, actor.scope)
             start.start(log, self.endpoint, actor, run_input, store, request.path_info)

@@ -43,7 +43,7 @@ BRACKETS = ("_START", "_STARTED", "_END", "_FINISHED", "_ERROR")
 
 async def drive(run: ActiveRun) -> None:
     """Append the run's events to its log. In any case the log ends with one terminal event."""
-    contexts = (part.run_context(run) for part in parts.installed())
+    contexts = (part.run_context(run) for part in parts.implementing("run_context"))
     with run_fields(run.log, run.setup.deps.user), parts.entered(contexts):
         try:
             await _drive(run)
