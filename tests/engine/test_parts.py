@@ -50,6 +50,14 @@ async def test_a_part_of_your_own_refuses_runs_and_tells_clients(client, user, o
         assert (await client.run("Hello"))[-1]["type"] == "RUN_FINISHED"
 
 
+def test_a_part_is_asked_that_has_the_method_and_is_installed(office):
+    asked = {part.name for part in parts.implementing("before_run")}
+    assert "office" in asked
+    assert asked < {part.name for part in parts.installed()}
+    office.INSTALLED_APPS = [name for name in office.INSTALLED_APPS if name != "office"]
+    assert {part.name for part in parts.implementing("before_run")} == asked - {"office"}
+
+
 def test_the_page_gets_the_addresses_of_modules_of_parts(office):
     office.INSTALLED_APPS = [*office.INSTALLED_APPS, "weather"]
     page = Template('{% include "agui/attributes.html" with agent="agui" %}')

@@ -278,6 +278,7 @@ def _forget(*, setting: str, **kwargs: Any) -> None:
         get.cache_clear()
         part.cache_clear()
         parts.installed.cache_clear()
+        parts.implementing.cache_clear()
 
 
 setting_changed.connect(_forget)
