@@ -18,7 +18,8 @@ import { PLACEMENT_WORDS } from "./agui/page/placement.js";
 import { QUEUE_WORDS } from "./agui/messages/queued.js";
 import { RICH_WORDS } from "./agui/markdown/rich-text.js";
 import { SAVE_WORDS } from "./agui/words/save-words.js";
-import { STANDING_WORDS } from "./agui/approvals/standing-questions.js";
+import { OPEN_WORDS } from "./agui/approvals/open-bar.js";
+import { RECORD_WORDS } from "./agui/approvals/record.js";
 import { SOURCE_WORDS } from "./agui_sources/sources.js";
 import { SUGGESTION_WORDS } from "./agui_suggestions/suggestions.js";
 import { GROUP_WORDS } from "./agui/tools/group.js";
@@ -58,6 +59,7 @@ const STRINGS = {
   ...MENU_WORDS,
   ...MODEL_WORDS,
   ...NOTE_WORDS,
+  ...OPEN_WORDS,
   ...PALETTE_WORDS,
   ...PLACEMENT_WORDS,
   ...PLAN_WORDS,
@@ -68,7 +70,7 @@ const STRINGS = {
   ...SAVE_WORDS,
   ...SHORTCUT_WORDS,
   ...SOURCE_WORDS,
-  ...STANDING_WORDS,
+  ...RECORD_WORDS,
   ...SUGGESTION_WORDS,
   ...TABLE_WORDS,
   ...TEXT_WORDS,

@@ -396,7 +396,8 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("./words/save-words.js").SAVE_WORDS &
   typeof import("./page/shortcuts.js").SHORTCUT_WORDS &
   typeof import("../agui_sources/sources.js").SOURCE_WORDS &
-  typeof import("./approvals/standing-questions.js").STANDING_WORDS &
+  typeof import("./approvals/open-bar.js").OPEN_WORDS &
+  typeof import("./approvals/record.js").RECORD_WORDS &
   typeof import("../agui_suggestions/suggestions.js").SUGGESTION_WORDS &
   typeof import("./tools/table.js").TABLE_WORDS &
   typeof import("./tools/table-activity.js").ACTIVITY_WORDS &

@@ -45,6 +45,6 @@ export class Asking {
  */
 export function focusQuestion(panel, otherwise) {
   const questions = /** @type {HTMLElement[]} */ ([...panel.querySelectorAll(".question")]);
-  const next = questions.find((question) => !question.querySelector("[aria-pressed]"));
+  const next = questions.find((question) => !question.matches("[data-decided]"));
   (next ?? otherwise).focus();
 }

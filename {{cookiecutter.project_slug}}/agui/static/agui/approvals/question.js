@@ -7,8 +7,9 @@
 import { answerForm } from "./answer-form.js";
 import { argumentList, hidden } from "../tools/arguments.js";
 import { asksInput, isExpired } from "../conversation/conversation.js";
-import { h, setAttribute } from "../dom/elements.js";
+import { h } from "../dom/elements.js";
 import { argumentsOf, editable, onlyFree, withDefaults } from "./edited-arguments.js";
+import { approvalOf, recordView } from "./record.js";
 import { secretsOf } from "../json/schema-parts.js";
 import { format } from "../words/strings.js";
 
@@ -45,8 +46,12 @@ export class Question {
    * The last state drawn. A form is rebuilt only if the state changes, so that typed text survives.
    */
   #built = "";
-  /** @type {{ button: HTMLElement, fits: (decision: Decision) => boolean }[]} */
-  #buttons = [];
+  #id = "";
+  /** @type {Decision | undefined} */
+  #decision;
+  /** Show what is asked, or what the user has decided about it. */
+  #draw = (/** @type {Decision | undefined} */ _decision) => {};
+  #record;
   element = h("div", { class: "question", role: "group", tabindex: "-1" });
 
   /** @param {import("../types.d.ts").CardContext} context */
@@ -54,6 +59,7 @@ export class Question {
     this.#strings = { ...QUESTION_WORDS, ...context.strings };
     this.#decide = context.decide;
     this.#context = context;
+    this.#record = recordView(context.strings, () => this.#takeBack());
   }
 
   /**
@@ -72,17 +78,26 @@ export class Question {
     const built = JSON.stringify([id, expired, message, responseSchema, !isForm && json]);
     if (built !== this.#built) {
       const focused = this.element.matches(":focus-within");
-      this.#buttons = [];
+      this.#draw = () => {};
+      this.#decision = undefined;
       const text = h("p", { class: "question-text" }, message);
       const parts = this.#parts(interrupt, expired, json);
-      this.element.replaceChildren(text, ...parts, this.#deadline(interrupt));
+      this.element.replaceChildren(text, ...parts, this.#record.element, this.#deadline(interrupt));
       this.element.setAttribute("aria-label", message);
       if (focused) this.element.focus();
     }
     this.#built = built;
-    for (const { button, fits } of this.#buttons) {
-      setAttribute(button, "aria-pressed", decision ? String(fits(decision)) : null);
-    }
+    this.#id = id;
+    this.element.toggleAttribute("data-decided", Boolean(decision));
+    this.#record.update(decision, expired);
+    if (decision !== this.#decision) this.#draw(decision);
+    this.#decision = decision;
+  }
+
+  /** A stray Enter must not decide again: the focus goes to the question. */
+  #takeBack() {
+    this.#decide(this.#id, null);
+    this.element.focus();
   }
 
   /**
@@ -129,15 +144,20 @@ export class Question {
       if (text === undefined) return "";
       return argumentList(text, this.#strings, secrets);
     };
-    /** @param {Approval} payload */
-    const decide = (payload) => {
-      const { editedArgs } = payload;
+    this.#draw = (decision) => {
+      const { editedArgs } = approvalOf(decision);
       const shown = editedArgs ? withDefaults(editedArgs, given, all) : all;
       place.replaceChildren(about(shown), choices);
-      this.#decide(id, { status: "resolved", payload });
+    };
+    /** @param {Approval} payload */
+    const decide = (payload) => {
+      /** @type {Decision} */
+      const decision = { status: "resolved", payload };
+      this.#draw(decision);
+      this.#decide(id, decision);
     };
     const back = () => {
-      place.replaceChildren(about(all), choices);
+      this.#draw(undefined);
       this.element.focus();
     };
     /** @param {HTMLElement} view @param {...(Node | string)} above */
@@ -158,12 +178,9 @@ export class Question {
     const openDenial = () => show((denial ??= this.#denial(decide, back)), about(all));
     const no = { class: "button", part: "deny", onclick: openDenial };
     const choices = buttons(
-      this.#button(approve, yes, (decision) => {
-        const { approved, editedArgs } = approvalOf(decision);
-        return approved && !editedArgs;
-      }),
-      schema && this.#button(edit, change, (decision) => approvalOf(decision).editedArgs),
-      this.#button(deny, no, (decision) => approvalOf(decision).approved === false),
+      button(approve, yes),
+      schema && button(edit, change),
+      button(deny, no),
     );
     place.append(about(all), choices);
     return [place];
@@ -232,8 +249,7 @@ export class Question {
     const onkeydown = (/** @type {KeyboardEvent} */ event) => {
       sendWithEnter(event, event.ctrlKey || event.metaKey || isOneLine(event));
     };
-    const look = { type: "submit", class: "button primary" };
-    const send = this.#button(sendAnswer, look, ({ status }) => status === "resolved");
+    const send = button(sendAnswer, { type: "submit", class: "button primary" });
     const row = buttons(send, this.#cancel(id, skip));
     return [h("form", { onsubmit, oninput, onkeydown }, element, row)];
   }
@@ -241,24 +257,13 @@ export class Question {
   /** @param {string} id @param {string} text */
   #cancel(id, text) {
     const onclick = () => this.#decide(id, { status: "cancelled" });
-    const look = { class: "button quiet", onclick };
-    return this.#button(text, look, ({ status }) => status === "cancelled");
-  }
-
-  /**
-   * @param {string} text @param {Record<string, unknown>} attributes
-   * @param {(decision: Decision) => unknown} fits
-   */
-  #button(text, attributes, fits) {
-    const button = h("button", { type: "button", ...attributes }, text);
-    this.#buttons.push({ button, fits: (decision) => Boolean(fits(decision)) });
-    return button;
+    return button(text, { class: "button quiet", onclick });
   }
 }
 
-/** @param {Decision} decision @returns {Approval} */
-function approvalOf(decision) {
-  return Object(decision.status === "resolved" && decision.payload);
+/** @param {string} text @param {Record<string, unknown>} attributes */
+function button(text, attributes) {
+  return h("button", { type: "button", ...attributes }, text);
 }
 
 /** @param {KeyboardEvent} event @param {boolean} mayHere */

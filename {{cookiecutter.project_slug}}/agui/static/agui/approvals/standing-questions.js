@@ -1,21 +1,9 @@
 // @ts-check
-/**
- * The questions below the messages, which belong to no visible call, and the number of unanswered
- * ones.
- */
-import { h, setText } from "../dom/elements.js";
+/** The questions below the messages, which belong to no visible call, and the bar of all. */
+import { h } from "../dom/elements.js";
 import { arrange, reconcile } from "../dom/keyed.js";
-import { counted } from "../words/strings.js";
 import { toolLabel } from "../tools/names.js";
-
-/** In English; the tables of other languages have these, too. */
-export const STANDING_WORDS = {
-  /** @type {Record<string, string>} */
-  answersLeft: {
-    one: "{count} more to decide; then all answers are sent together.",
-    other: "{count} more to decide; then all answers are sent together.",
-  },
-};
+import { OpenBar } from "./open-bar.js";
 
 export class StandingQuestions {
   #context;
@@ -29,12 +17,13 @@ export class StandingQuestions {
   /** @type {string | null} */
   #threadId = null;
   #cards = h("div", { class: "questions" });
-  #left = h("p", { class: "notice" });
+  #bar;
 
   /** @param {import("../types.d.ts").MessageContext} context @param {HTMLElement} messages */
   constructor(context, messages) {
     this.#context = context;
-    messages.after(this.#cards, this.#left);
+    messages.after(this.#cards);
+    this.#bar = new OpenBar(context, messages);
   }
 
   /** @param {import("../session/session.js").Session} session */
@@ -60,9 +49,7 @@ export class StandingQuestions {
       questions[index].update(interrupt, session.decisionOn(interrupt), label);
     }
     arrange(this.#cards, questions.flatMap(({ element }) => element.parentElement ?? []));
-    const left = interrupts.filter((one) => !session.decisionOn(one)).length;
-    const words = { ...STANDING_WORDS, ...this.#context.strings };
-    setText(this.#left, interrupts.length > 1 ? counted(words, "answersLeft", left) : "");
+    this.#bar.render(session);
   }
 
   /** @param {string} id @param {import("../types.d.ts").QuestionView} question */

@@ -162,7 +162,7 @@ export class Composer {
   /** Show the right buttons, and enable those that can be used. */
   enable() {
     const { send, sendNext, queueFull, filesOpen } = this.#context.strings;
-    const { busy, stopping, queued, conversation } = this.#session;
+    const { busy, stopping, queued } = this.#session;
     const nothing = !this.text.trim() && !this.#files.ready.length;
     const held = this.#files.areOpen;
     const label = busy ? sendNext : send;
@@ -172,18 +172,19 @@ export class Composer {
     setAttribute(this.#stop, "aria-disabled", stopping && "true");
     const isFull = busy && Boolean(queued);
     this.#send.hidden = busy && nothing;
-    this.#send.disabled = nothing || held || conversation.status === "waiting" || isFull;
+    this.#send.disabled = nothing || held || isFull;
     this.#send.ariaLabel = label;
     this.#send.title = held ? filesOpen : isFull ? queueFull : label;
   }
 
   /**
-   * Send a message with all of its files or not at all. It waits until the current answer is
-   * complete.
+   * Send a message with all of its files or not at all. During a run, it waits.
    * @param {string} text
    */
   #submit(text) {
     const own = text === this.text;
+    // The user must see first that a message denies the open questions.
+    if (!own && this.#session.conversation.status === "waiting") return false;
     if (this.#files.areOpen || (own && this.#palette?.forgot())) return false;
     if (!this.#context.send(text, own ? this.#files.ready : [])) return false;
     if (!own) return true;

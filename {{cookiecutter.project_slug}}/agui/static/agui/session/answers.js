@@ -1,11 +1,13 @@
 // @ts-check
 /** The user's decisions about the open questions of a thread, until they are sent. */
-import { isExpired } from "../conversation/conversation.js";
+import { asksInput, isExpired } from "../conversation/conversation.js";
 
 /** @typedef {import("../types.d.ts").Decision} Decision */
 /** @typedef {import("../types.d.ts").Interrupt} Interrupt */
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
+/** The server accepts no longer reason. */
+const MAX_REASON_CHARS = 2000;
 
 export class Answers {
   /** @type {Map<string, Decision>} */
@@ -30,6 +32,16 @@ export class Answers {
   on(interrupt) {
     const decision = this.#decisions.get(interrupt.id);
     return decision?.status === "resolved" && isExpired(interrupt) ? undefined : decision;
+  }
+
+  /**
+   * Deny what is not answered yet. Recorded answers stay.
+   * @param {Interrupt[]} interrupts @param {string} reason
+   */
+  deny(interrupts, reason) {
+    for (const interrupt of interrupts) {
+      if (!this.on(interrupt)) this.decide(interrupt.id, denial(interrupt, reason));
+    }
   }
 
   /** @param {Interrupt[]} interrupts */
@@ -71,4 +83,14 @@ export class Answers {
   stopWatching() {
     clearTimeout(this.#expiry);
   }
+}
+
+/**
+ * The answer that lets nothing happen: a form, or an expired question, is only cancelled.
+ * @param {Interrupt} interrupt @param {string} [text] the reason @returns {Decision}
+ */
+export function denial(interrupt, text = "") {
+  if (asksInput(interrupt) || isExpired(interrupt)) return { status: "cancelled" };
+  const reason = [...text].slice(0, MAX_REASON_CHARS).join("");
+  return { status: "resolved", payload: { approved: false, ...(reason && { reason }) } };
 }

@@ -80,11 +80,10 @@ export class Exchange {
    * @param {{ quietly: boolean }} options
    */
   refresh({ quietly }) {
-    const isFresh = async () => quietly && (await this.#thread.isFresh());
-    return this.#alone(
-      async (signal) => (await isFresh()) || this.#load(signal, { inPlace: true }),
-      { quietly },
-    );
+    /** @param {AbortSignal} signal */
+    const load = async (signal) =>
+      (quietly && (await this.#thread.isFresh())) || this.#load(signal, { inPlace: true });
+    return this.#alone(load, { quietly });
   }
 
   /** @param {string} branchId */
@@ -95,14 +94,16 @@ export class Exchange {
     });
   }
 
-  /** Answer all open questions. @param {import("./answers.js").Answers} answers */
-  answer(answers) {
+  /** Answer all open questions, and send what the user says beside that.
+   * @param {import("./answers.js").Answers} answers @param {RunInput["messages"]} [prompts] */
+  answer(answers, prompts = []) {
     const { state } = this;
     const { interrupts } = state.conversation;
     const servers = interrupts.filter(({ isPages }) => !isPages);
     const resume = answers.entries(servers);
     const calls = openCalls({ ...state.conversation, interrupts: servers });
-    if (!calls.length) return this.run(state.input({ messages: this.#calls.results, resume }));
+    const messages = [...prompts, ...this.#calls.results];
+    if (!calls.length) return this.run(state.input({ messages, resume }));
     const decisions = answers.byCall(interrupts);
     state.call(interrupts);
     return this.#alone(async (signal) => {

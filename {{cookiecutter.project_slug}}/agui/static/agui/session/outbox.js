@@ -3,6 +3,7 @@
  * The user's messages in one thread on their way to the server: send them, queue them during a run,
  * edit them, and try them again.
  */
+import { hasPageCalls } from "../conversation/calls.js";
 import { uuid, withText } from "./turns.js";
 
 /** @typedef {import("../types.d.ts").Attachment} Attachment */
@@ -12,7 +13,8 @@ import { uuid, withText } from "./turns.js";
  * @typedef {{
  *   save: () => void, changed: () => void, returned: (message: Returned) => void,
  *   refresh: () => Promise<unknown>, open: (threadId: string) => Promise<unknown>,
- * }} Page
+ *   deny: (reason: string, prompts: import("../types.d.ts").Message[]) => void,
+ * }} Page `deny` answers all open questions, and sends the prompts beside that
  */
 
 export class Outbox {
@@ -39,6 +41,7 @@ export class Outbox {
 
   /**
    * Send the user's text as a new turn, or queue it during a run; false if that isn't possible now.
+   * If questions are open, the text is the reason to deny them, and a turn after that.
    * @param {string} text
    * @param {Attachment[]} [attachments] files that the server has
    * @param {string} [queuedId] the id of a queued message: a copy of this tab may have
@@ -48,17 +51,26 @@ export class Outbox {
     const { busy, phase, conversation } = this.#state;
     // The server rejects a message without any text.
     const content = text.trim() || attachments.map(({ name }) => name).join(", ");
-    if (!content || phase === "loading" || conversation.status === "waiting") return false;
-    if (busy && this.queued) return false;
+    const waits = conversation.status === "waiting";
+    if (!content || phase === "loading") return false;
+    if (busy && (this.queued || waits)) return false;
     const id = queuedId ?? uuid();
     if (busy) {
       this.queue({ id, text, attachments });
       return true;
     }
+    const metadata = attachments.length ? { metadata: { attachments } } : {};
+    const messages = [{ id, role: "user", content, ...metadata }];
+    if (waits) {
+      // First the server has to learn what has become of the page's own calls.
+      const isLater = hasPageCalls(conversation);
+      if (isLater) this.queue({ id, text, attachments });
+      this.#page.deny(content, isLater ? [] : messages);
+      return true;
+    }
     this.#state.dropUndelivered();
     this.#thread.id ??= uuid();
-    const metadata = attachments.length ? { metadata: { attachments } } : {};
-    const input = this.#state.input({ messages: [{ id, role: "user", content, ...metadata }] });
+    const input = this.#state.input({ messages });
     const before = this.#state.conversation;
     this.#exchange.run(input, queuedId ? { input, versions: 0, before } : undefined);
     return true;
@@ -141,6 +153,7 @@ export class Outbox {
     const isAnswer = turn?.input.messages[0]?.role !== "user";
     if (!turn || isLost || isAnswer) return this.#thread.id && this.#page.open(this.#thread.id);
     // With the same message, the server answers it again and drops what followed.
-    await this.#exchange.run({ ...turn.input, context: undefined, runId: uuid() });
+    const again = { context: undefined, resume: undefined, runId: uuid() };
+    await this.#exchange.run({ ...turn.input, ...again });
   }
 }

@@ -47,7 +47,14 @@ export class ThreadWork {
       queue: (message) => this.outbox.queue(message),
       hasQueued: () => this.outbox.queued !== null,
     });
-    this.outbox = new Outbox(this.exchange, this.thread, { ...owner, save });
+    this.outbox = new Outbox(this.exchange, this.thread, {
+      ...owner,
+      save,
+      deny: (reason, prompts) => {
+        this.answers.deny(this.state.conversation.interrupts, reason);
+        this.exchange.answer(this.answers, prompts);
+      },
+    });
   }
 
   get state() {

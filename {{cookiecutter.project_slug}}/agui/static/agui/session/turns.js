@@ -29,7 +29,9 @@ export function versionsOf({ branches = {}, messages, conversation }, { messages
  */
 export function isKnown(thread, { input, versions }) {
   const { resume } = input;
-  if (resume) return !thread.pending?.some(({ id }) => id === resume[0].interruptId);
+  // A message beside the answers is stored together with them.
+  if (resume && input.messages[0]?.role !== "user")
+    return !thread.pending?.some(({ id }) => id === resume[0].interruptId);
   return versionsOf(thread, input) > versions;
 }
 

@@ -4,25 +4,19 @@
  * The first card that the user opens loads this module.
  */
 import { h } from "../dom/elements.js";
-import { parseExact, plainNumber } from "../json/exact.js";
-import { format, words } from "../words/strings.js";
-import { TIME_WORDS, localTime, zoneOf } from "../words/times.js";
+import { parseExact } from "../json/exact.js";
+import { format } from "../words/strings.js";
+import { TIME_WORDS } from "../words/times.js";
+import { NESTED_WORDS, argumentsView } from "./nested-values.js";
 import { textBlock } from "./text-block.js";
 
 /** The words of this module. */
 export const ARGUMENT_WORDS = {
   ...TIME_WORDS,
+  ...NESTED_WORDS,
   changedBy: "Changed by {name} before it ran.",
   changedBefore: "Changed before it ran.",
-  empty: "Empty",
 };
-
-/** @typedef {import("../words/strings.js").Strings & typeof ARGUMENT_WORDS} Words */
-
-const MAX_DEPTH = 6;
-const MAX_ENTRIES = 100;
-const LONG_VALUE = 3000;
-const MASK = "••••••••";
 
 /**
  * Show the arguments of a call that the user has answered, and who has changed them.
@@ -68,44 +62,7 @@ export function argumentList(json, strings, secrets) {
   }
   if (!isObject(all)) return textBlock(json, strings);
   if (!Object.keys(all).length) return h("p", { class: "muted" }, strings.noArguments);
-  return valueView(all, { ...ARGUMENT_WORDS, ...strings }, secrets, 0);
-}
-
-/**
- * @param {unknown} value @param {Words} strings
- * @param {import("../json/schema-parts.js").Secrets | undefined} secrets @param {number} depth
- * @returns {Node | string}
- */
-function valueView(value, strings, secrets, depth) {
-  const muted = (/** @type {string} */ text) => h("span", { class: "muted" }, text);
-  if (value === null) return muted(strings.nothing);
-  if (typeof value === "boolean") return value ? strings.yes : strings.no;
-  if (typeof value === "string" && value) return secrets?.hides ? MASK : textView(value, strings);
-  if (secrets?.hides && typeof value === "number") return MASK;
-  if (typeof value === "number" || plainNumber(value) !== value) return String(value);
-  const entries = Object.entries(Object(value));
-  if (!entries.length) return muted(strings.empty);
-  if (secrets?.hides) return MASK;
-  if (depth >= MAX_DEPTH || entries.length > MAX_ENTRIES) return textBlock(value, strings);
-  /** @param {string | number} key @param {unknown} part */
-  const within = (key, part) => valueView(part, strings, secrets?.within(key), depth + 1);
-  if (Array.isArray(value)) {
-    const items = value.map((part, index) => h("li", {}, within(index, part)));
-    return h("ul", { class: "values" }, ...items);
-  }
-  const fields = entries.flatMap(([key, part]) => {
-    return [h("dt", {}, words(key)), h("dd", {}, within(key, part))];
-  });
-  return h("dl", { class: "arguments" }, ...fields);
-}
-
-/** @param {string} text @param {Words} strings */
-function textView(text, strings) {
-  if (text.length > LONG_VALUE) return textBlock(text, strings);
-  const zone = zoneOf(text);
-  if (zone === undefined) return text;
-  const time = localTime(text, strings.lang) ?? text;
-  return h("span", { title: text }, `${time} (${zone || strings.noZone})`);
+  return argumentsView(all, { ...ARGUMENT_WORDS, ...strings }, secrets);
 }
 
 /** @param {unknown} one @returns {one is object} */

@@ -17,7 +17,7 @@ export const STRINGS = {
 
   placeholder: "Ask anything",
   placeholderSkills: "{placeholder}, or type / for skills",
-  placeholderWaiting: "Answer above to go on",
+  placeholderWaiting: "Answer above, or say what to do instead",
   messageLabel: "Your message",
   send: "Send",
   stop: "Stop",

@@ -1,0 +1,164 @@
+// @ts-check
+/**
+ * The bar above the input while questions are open: several can be approved or denied at once, and
+ * a line says what a message does to them.
+ */
+import { h, setAttribute, setText } from "../dom/elements.js";
+import { adopt } from "../dom/own-style.js";
+import { denial } from "../session/answers.js";
+import { counted } from "../words/strings.js";
+import { focusQuestion } from "./asking.js";
+import { openQuestions } from "./open-questions.js";
+
+/** @typedef {import("../session/session.js").Session} Session */
+
+/** In English; the tables of other languages have these, too. */
+export const OPEN_WORDS = {
+  openQuestions: "Open questions",
+  /** @type {Record<string, string>} */
+  answersLeft: {
+    one: "{count} more to decide; then all answers are sent together.",
+    other: "{count} more to decide; then all answers are sent together.",
+  },
+  /** @type {Record<string, string>} */
+  recordedLeft: { one: "Recorded, {count} to go", other: "Recorded, {count} to go" },
+  recordedAll: "Recorded",
+  /** @type {Record<string, string>} */
+  approveTogether: { one: "Approve {count}", other: "Approve {count}" },
+  denyAll: "Deny all",
+  nextQuestion: "Next",
+  keptSingle: "Destructive actions are approved one by one.",
+  /** @type {Record<string, string>} */
+  messageDenies: {
+    one: "Sending this denies the open question, with your message as the reason.",
+    other: "Sending this denies the {count} open questions, with your message as the reason.",
+  },
+  /** @type {Record<string, string>} */
+  messageSkips: {
+    one: "Sending this skips the open question.",
+    other: "Sending this skips the {count} open questions.",
+  },
+  /** @type {Record<string, string>} */
+  messageKeeps: {
+    one: "The recorded answer is sent with it.",
+    other: "The {count} recorded answers are sent with it.",
+  },
+};
+
+const STYLE = `
+.open-bar { align-items: center; display: flex; flex-wrap: wrap; gap: .35rem .5rem; padding: 0 .25rem .55rem .75rem; }
+.open-bar > p { color: var(--_muted); flex: 1 1 14rem; font-size: .9rem; line-height: 1.4; }
+.open-bar > .buttons { display: flex; flex-wrap: wrap; gap: .5rem; }
+.open-bar[hidden], .message-effect { display: none; }
+.message-effect { color: var(--_muted); font-size: .9rem; line-height: 1.4; padding: 0 .75rem .5rem; }
+.composer:is(:has(.input:not(:placeholder-shown)), :has(.tray .file)) .message-effect { display: block; }
+.message-effect:empty { display: none !important; }
+.tool:has(> .question) { overflow: clip; }
+.tool:has(> .question[data-decided]) { border-color: var(--_border); box-shadow: none; }
+.tool:has(> .question[data-decided]) .tool-status { display: none; }
+.question[data-decided] .question-buttons { display: none; }
+.record { align-items: center; display: flex; flex-wrap: wrap; gap: 0 .5rem; min-height: 2.25rem; }
+.record[hidden] { display: none; }
+.record .icon { height: 1.1rem; vertical-align: -.2rem; width: 1.1rem; }
+.record-icon { color: var(--_accent); }
+.record-icon[data-name="close"] { color: var(--_danger); }
+.verdict { font-weight: 550; overflow-wrap: anywhere; }
+.to-go { flex: 1; }
+.record > .button { text-decoration: underline; text-underline-offset: .2em; }
+.question-view > .question-buttons, .question form > .question-buttons { background: var(--_background); bottom: 0; margin-bottom: -.9rem; padding-block: .6rem .9rem; position: sticky; z-index: 1; }
+.question-view > .question-buttons { margin-top: -.3rem; }
+.question-view > .arguments { scroll-margin-bottom: 5rem; }
+.question form :is(input, select, textarea) { scroll-margin-bottom: 5rem; }
+@container (max-width: 480px) {
+  .open-bar { padding-inline: .25rem; }
+  .open-bar > .buttons { flex: 1; }
+  .open-bar > .buttons > .button { flex: 1 1 auto; }
+}
+@media (max-height: 30rem) { .open-bar > p { flex-basis: 8rem; } }
+`;
+
+let made = 0;
+
+export class OpenBar {
+  #context;
+  #words;
+  #panel;
+  /** @type {import("./open-questions.js").Open | undefined} */
+  #open;
+  #text = h("p");
+  #effect = h("p", { class: "message-effect", id: `message-effect-${(made += 1)}` });
+  #approve;
+  #deny;
+  #bar;
+
+  /** @param {import("../types.d.ts").MessageContext} context @param {HTMLElement} messages */
+  constructor(context, messages) {
+    const words = (this.#words = { ...OPEN_WORDS, ...context.strings });
+    this.#context = context;
+    this.#panel = /** @type {HTMLElement} */ (messages.closest(".panel"));
+    const next = () => focusQuestion(this.#panel, this.#input);
+    const approve = () => this.#decide("together");
+    const deny = () => this.#decide("left");
+    this.#approve = button("", "button primary", approve);
+    this.#deny = button(words.denyAll, "button", deny);
+    const row = h("div", { class: "buttons" },
+      button(words.nextQuestion, "button quiet", next), this.#deny, this.#approve,
+    );
+    const look = { class: "open-bar", role: "group", "aria-label": words.openQuestions };
+    this.#bar = h("div", { ...look, hidden: true }, this.#text, row);
+    this.#input.closest(".column")?.prepend(this.#bar, this.#effect);
+    adopt(this.#bar, STYLE);
+  }
+
+  get #input() {
+    return /** @type {HTMLTextAreaElement} */ (this.#panel.querySelector(".composer .input"));
+  }
+
+  /** @param {Session} session */
+  render(session) {
+    const words = this.#words;
+    const { interrupts } = session.conversation;
+    const open = openQuestions(interrupts, (interrupt) => session.decisionOn(interrupt));
+    this.#open = open;
+    const { left, together, keepsSome } = open;
+    this.#bar.hidden = interrupts.length < 2 || !left.length;
+    const kept = keepsSome ? ` ${words.keptSingle}` : "";
+    setText(this.#text, counted(words, "answersLeft", left.length) + kept);
+    setText(this.#approve, counted(words, "approveTogether", together.length));
+    this.#approve.hidden = !together.length;
+    this.#deny.hidden = left.length < 2;
+    const toGo = left.length ? counted(words, "recordedLeft", left.length) : words.recordedAll;
+    for (const place of this.#panel.querySelectorAll(".to-go")) setText(place, toGo);
+    const effect = this.#effectOf(open);
+    setText(this.#effect, effect);
+    // A screen reader says it with the input, before anything is sent.
+    setAttribute(this.#input, "aria-describedby", effect && this.#effect.id);
+  }
+
+  /** What a message does to the questions. @param {import("./open-questions.js").Open} open */
+  #effectOf({ left, recorded, hasApproval }) {
+    if (!left.length) return "";
+    const words = this.#words;
+    const effect = counted(words, hasApproval ? "messageDenies" : "messageSkips", left.length);
+    return recorded ? `${effect} ${counted(words, "messageKeeps", recorded)}` : effect;
+  }
+
+  /** @param {"together" | "left"} which */
+  #decide(which) {
+    const { decide } = this.#context;
+    for (const interrupt of this.#open?.[which] ?? []) {
+      /** @type {import("../types.d.ts").Decision} */
+      const yes = { status: "resolved", payload: { approved: true } };
+      decide(interrupt.id, which === "together" ? yes : denial(interrupt));
+    }
+  }
+}
+
+/**
+ * The second click of a double click was meant for the button that stood here before.
+ * @param {string} text @param {string} look @param {() => void} press
+ */
+function button(text, look, press) {
+  const onclick = (/** @type {MouseEvent} */ { detail }) => detail > 1 || press();
+  return h("button", { type: "button", class: look, onclick }, text);
+}
