@@ -3,6 +3,7 @@
 import { check, choice, choices } from "./choice-fields.js";
 import { h, icon, iconButton, setAttribute } from "../dom/elements.js";
 import { caption, described, labelled, nameOf, pairOf } from "./field-labels.js";
+import { beginsFolded, foldedRow } from "./folded-row.js";
 import { fieldOf, fromInput, toInput } from "./schema.js";
 import { isObject, own } from "../json/schema-parts.js";
 import { format } from "../words/strings.js";
@@ -154,8 +155,12 @@ function tuple(field, strings) {
 /** Items that the user adds; those of an object have names. @type {Make} */
 function several(field, strings) {
   const { item, kind, initial, kept, least = 0, most = Infinity } = field;
-  /** @type {(View & { remove: HTMLButtonElement, name: HTMLInputElement | null })[]} */
+  /**
+   * @type {(View & { remove: HTMLButtonElement, name: HTMLInputElement | null,
+   *   renumber?: (index: number) => void })[]}
+   */
   let rows = [];
+  const before = initial == null ? [] : Object.entries(initial);
   const place = h("ol", { class: "entries" });
   const onclick = () => focusIn(grow());
   const look = { type: "button", class: "button", onclick };
@@ -168,6 +173,8 @@ function several(field, strings) {
     if (name) name.value = key ?? "";
     const shown = /** @type {NonNullable<Field["item"]>} */ (item)(value);
     const { element, read } = view({ ...shown, label: name ? strings.entryValue : label }, strings);
+    const isFolded = value !== undefined && beginsFolded(before);
+    const fold = !name && shown.kind === "group" && foldedRow(element, value, strings, isFolded);
     const onremove = () => {
       rows = rows.filter((other) => other !== row);
       row.element.remove();
@@ -175,8 +182,10 @@ function several(field, strings) {
       add.focus();
     };
     const remove = iconButton("trash", format(strings.removeItem, { name: label }), onremove);
-    const fields = name ? pairOf(name, strings.entryName, element) : element;
-    const row = { element: h("li", {}, fields, remove), remove, name, read };
+    const fields = name ? pairOf(name, strings.entryName, element) : fold ? fold.element : element;
+    const look = { class: fold && "numbered" };
+    const { renumber } = fold || {};
+    const row = { element: h("li", look, fields, remove), remove, name, read, renumber };
     rows.push(row);
     place.append(row.element);
     settle();
@@ -184,7 +193,10 @@ function several(field, strings) {
   };
   const settle = () => {
     add.hidden = rows.length >= most;
-    for (const { remove } of rows) remove.hidden = rows.length <= least;
+    for (const [index, { remove, renumber }] of rows.entries()) {
+      remove.hidden = rows.length <= least;
+      renumber?.(index);
+    }
     place.dispatchEvent(new Event("input", { bubbles: true })); // a change invalidates the answer
   };
   const tellApart = () => {
@@ -194,7 +206,6 @@ function several(field, strings) {
     }
   };
   if (kind === "map") place.addEventListener("input", tellApart);
-  const before = initial == null ? [] : Object.entries(initial);
   for (const [key, value] of before) grow(value, key);
   while (initial == null && rows.length < Math.min(least, FIRST_ROWS)) grow();
   const grown = rows;

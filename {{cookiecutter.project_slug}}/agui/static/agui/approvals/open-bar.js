@@ -9,6 +9,7 @@ import { denial } from "../session/answers.js";
 import { counted } from "../words/strings.js";
 import { focusQuestion } from "./asking.js";
 import { openQuestions } from "./open-questions.js";
+import { OPEN_STYLE } from "./open-style.js";
 
 /** @typedef {import("../session/session.js").Session} Session */
 
@@ -17,8 +18,8 @@ export const OPEN_WORDS = {
   openQuestions: "Open questions",
   /** @type {Record<string, string>} */
   answersLeft: {
-    one: "{count} more to decide; then all answers are sent together.",
-    other: "{count} more to decide; then all answers are sent together.",
+    one: "{count} more to decide, then all answers are sent.",
+    other: "{count} more to decide, then all answers are sent.",
   },
   /** @type {Record<string, string>} */
   recordedLeft: { one: "Recorded, {count} to go", other: "Recorded, {count} to go" },
@@ -27,7 +28,7 @@ export const OPEN_WORDS = {
   approveTogether: { one: "Approve {count}", other: "Approve {count}" },
   denyAll: "Deny all",
   nextQuestion: "Next",
-  keptSingle: "Destructive actions are approved one by one.",
+  keptSingle: "Destructive ones are approved one by one.",
   /** @type {Record<string, string>} */
   messageDenies: {
     one: "Sending this denies the open question, with your message as the reason.",
@@ -44,38 +45,6 @@ export const OPEN_WORDS = {
     other: "The {count} recorded answers are sent with it.",
   },
 };
-
-const STYLE = `
-.open-bar { align-items: center; display: flex; flex-wrap: wrap; gap: .35rem .5rem; padding: 0 .25rem .55rem .75rem; }
-.open-bar > p { color: var(--_muted); flex: 1 1 14rem; font-size: .9rem; line-height: 1.4; }
-.open-bar > .buttons { display: flex; flex-wrap: wrap; gap: .5rem; }
-.open-bar[hidden], .message-effect { display: none; }
-.message-effect { color: var(--_muted); font-size: .9rem; line-height: 1.4; padding: 0 .75rem .5rem; }
-.composer:is(:has(.input:not(:placeholder-shown)), :has(.tray .file)) .message-effect { display: block; }
-.message-effect:empty { display: none !important; }
-.tool:has(> .question) { overflow: clip; }
-.tool:has(> .question[data-decided]) { border-color: var(--_border); box-shadow: none; }
-.tool:has(> .question[data-decided]) .tool-status { display: none; }
-.question[data-decided] .question-buttons { display: none; }
-.record { align-items: center; display: flex; flex-wrap: wrap; gap: 0 .5rem; min-height: 2.25rem; }
-.record[hidden] { display: none; }
-.record .icon { height: 1.1rem; vertical-align: -.2rem; width: 1.1rem; }
-.record-icon { color: var(--_accent); }
-.record-icon[data-name="close"] { color: var(--_danger); }
-.verdict { font-weight: 550; overflow-wrap: anywhere; }
-.to-go { flex: 1; }
-.record > .button { text-decoration: underline; text-underline-offset: .2em; }
-.question-view > .question-buttons, .question form > .question-buttons { background: var(--_background); bottom: 0; margin-bottom: -.9rem; padding-block: .6rem .9rem; position: sticky; z-index: 1; }
-.question-view > .question-buttons { margin-top: -.3rem; }
-.question-view > .arguments { scroll-margin-bottom: 5rem; }
-.question form :is(input, select, textarea) { scroll-margin-bottom: 5rem; }
-@container (max-width: 480px) {
-  .open-bar { padding-inline: .25rem; }
-  .open-bar > .buttons { flex: 1; }
-  .open-bar > .buttons > .button { flex: 1 1 auto; }
-}
-@media (max-height: 30rem) { .open-bar > p { flex-basis: 8rem; } }
-`;
 
 let made = 0;
 
@@ -107,7 +76,7 @@ export class OpenBar {
     const look = { class: "open-bar", role: "group", "aria-label": words.openQuestions };
     this.#bar = h("div", { ...look, hidden: true }, this.#text, row);
     this.#input.closest(".column")?.prepend(this.#bar, this.#effect);
-    adopt(this.#bar, STYLE);
+    adopt(this.#bar, OPEN_STYLE);
   }
 
   get #input() {

@@ -20,6 +20,8 @@ import { format } from "../words/strings.js";
 
 /** A question that expires within this time says so. */
 const SOON_MS = 60 * 60 * 1000;
+/** A folded object of a list hides its fields. */
+const FIRST_FIELD = "summary, input, select, textarea";
 
 /** The words of a question. */
 export const QUESTION_WORDS = {
@@ -163,7 +165,7 @@ export class Question {
     /** @param {HTMLElement} view @param {...(Node | string)} above */
     const show = (view, ...above) => {
       place.replaceChildren(...above, view);
-      /** @type {HTMLElement | null} */ (view.querySelector("input, select, textarea"))?.focus();
+      /** @type {HTMLElement | null} */ (view.querySelector(FIRST_FIELD))?.focus();
     };
     const style = metadata?.["x-destructive"] ? "danger" : "primary";
     const accept = () => decide({ approved: true });

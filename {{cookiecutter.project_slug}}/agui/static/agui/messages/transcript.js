@@ -202,8 +202,8 @@ export class Transcript {
     this.#follows = isAtEnd || (this.#follows && scrollTop >= this.#top);
     this.#top = scrollTop;
     const place = this.#questionPlace();
-    // This button would cover the question's buttons.
-    this.#jump.hidden = this.#follows || (place >= 0 && place < this.log.clientHeight);
+    // This button would cover the question's buttons, which stay in sight.
+    this.#jump.hidden = this.#follows || place < this.log.clientHeight;
   }
 
   /**

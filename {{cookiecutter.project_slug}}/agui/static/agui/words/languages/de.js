@@ -89,8 +89,8 @@ export const STRINGS = {
   back: "Zurück",
   expiresAt: "Zu beantworten bis {time}.",
   answersLeft: {
-    one: "Noch {count} Entscheidung, dann werden alle Antworten gemeinsam gesendet.",
-    other: "Noch {count} Entscheidungen, dann werden alle Antworten gemeinsam gesendet.",
+    one: "Noch {count} Entscheidung, dann werden alle Antworten gesendet.",
+    other: "Noch {count} Entscheidungen, dann werden alle Antworten gesendet.",
   },
   openQuestions: "Offene Fragen",
   recordedLeft: { one: "Notiert, noch {count} offen", other: "Notiert, noch {count} offen" },
