@@ -5,7 +5,19 @@ import re
 
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
-from pages import Page, Route, drawn, expect, finished, lasting, message_box, new_chat, open_stream, say
+from pages import (
+    Page,
+    Route,
+    drawn,
+    expect,
+    finished,
+    lasting,
+    message_box,
+    new_chat,
+    open_stream,
+    say,
+    stored_texts,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -311,13 +323,183 @@ def test_question_shows_all_that_the_tool_will_get_and_a_denial_may_have_a_reaso
     expect(first.get_by_label("Reason")).to_have_value("Not today.")
     chat.keyboard.press("Enter")
     expect(second).to_be_focused()
-    expect(first.get_by_role("button", name="Deny")).to_have_attribute("aria-pressed", "true")
-    expect(chat.locator(".notice")).to_contain_text(["1 more to decide"])
+    expect(first.locator(".record")).to_contain_text("Denied: Not today.Recorded, 1 to go")
+    expect(chat.get_by_role("group", name="Open questions")).to_contain_text("1 more to decide")
     second.get_by_role("button", name="Deny").click()
     second.get_by_role("button", name="Deny").click()
     finished(chat)
     payloads = [entry["payload"] for entry in sent[1]["resume"]]
     assert payloads == [{"approved": False, "reason": "Not today."}, {"approved": False}]
+
+
+def test_several_questions_are_decided_at_once_and_taken_back_until_the_last_answer(chat):
+    one = [approval(name) for name in ("one", "two", "three")]
+    one.append(approval("gone", metadata={"x-destructive": True}))
+    one.append(approval("day", reason="input_required", message="Which day?", responseSchema={"type": "string"}))
+    sent = answer_with(chat, asking(*one), [STARTED, FINISHED])
+    say(chat, "hello")
+    bar, log = chat.get_by_role("group", name="Open questions"), chat.locator(".log")
+    expect(bar).to_contain_text("5 more to decide, then all answers are sent. Destructive ones are approved one by one.")
+    for end in (0, 1e6):
+        log.evaluate("(log, end) => (log.scrollTop = end)", end)
+        expect(bar).to_be_in_viewport(ratio=1)
+    first, last, gone, day = (
+        chat.get_by_role("group", name=name) for name in ("Publish one?", "Publish three?", "Publish gone?", "Which day?")
+    )
+    # What destroys nothing is approved together. The focus goes to a question, where Enter does nothing.
+    bar.get_by_role("button", name="Approve 3").press("Enter")
+    expect(gone).to_be_focused()
+    chat.keyboard.press("Enter")
+    expect(first).to_contain_text("ApprovedRecorded, 2 to go")
+    expect(first.get_by_role("button")).to_have_text(["Change"])
+    expect(gone.get_by_role("button", name="Approve")).to_be_visible()
+    expect(bar.get_by_role("button", name="Approve")).to_be_hidden()
+    # One is taken back, and decided in another way.
+    last.get_by_role("button", name="Change").press("Enter")
+    expect(last).to_be_focused()
+    chat.keyboard.press("Enter")
+    expect(first).to_contain_text("Recorded, 3 to go")
+    expect(last.get_by_role("button", name="Approve")).to_be_visible()
+    first.get_by_role("button", name="Change").click()
+    expect(bar.get_by_role("button", name="Approve 2")).to_be_visible()
+    first.get_by_role("button", name="Deny").click()
+    first.get_by_label("Reason").fill("Not this one.")
+    # What is decided together takes the place of a form that is open.
+    bar.get_by_role("button", name="Approve 2").click()
+    expect(first.get_by_label("Reason")).to_have_count(0)
+    first.get_by_role("button", name="Change").click()
+    first.get_by_role("button", name="Edit").click()
+    first.get_by_label("Title").fill("Milk")
+    first.get_by_role("button", name="Approve with changes").click()
+    expect(first).to_contain_text("Approved with changesRecorded, 2 to go")
+    expect(first.locator("dd").first).to_have_text("Milk")
+    first.get_by_role("button", name="Change").click()
+    expect(first.locator("dd").first).to_have_text("Bread")
+    bar.get_by_role("button", name="Next").click()
+    expect(first).to_be_focused()
+    day.get_by_label("Your answer").fill("Monday")
+    day.get_by_role("button", name="Send answer").click()
+    expect(day).to_contain_text("AnsweredRecorded, 2 to go")
+    assert len(sent) == 1
+    bar.get_by_role("button", name="Deny all").click()
+    finished(chat)
+    answers = {entry.pop("interruptId"): entry for entry in sent[1]["resume"]}
+    yes, no = ({"status": "resolved", "payload": {"approved": approved}} for approved in (True, False))
+    assert answers == {
+        "one": no, "two": yes, "three": yes, "gone": no, "day": {"status": "resolved", "payload": "Monday"}
+    }  # fmt: skip
+    expect(bar).to_be_hidden()
+    expect(message_box(chat)).to_be_focused()
+
+
+def test_message_instead_of_an_answer_denies_what_is_open_and_says_so_before(scripted):
+    say(scripted, "delete twice")
+    expect(scripted.get_by_role("button", name="Deny", exact=True)).to_have_count(2)
+    # What is destructive is never approved with others.
+    bar = scripted.get_by_role("group", name="Open questions")
+    expect(bar.get_by_role("button")).to_have_text(["Next", "Deny all"])
+    effect = scripted.get_by_text("Sending this denies the 2 open questions, with your message as the reason.")
+    expect(effect).to_be_hidden()
+    box = message_box(scripted)
+    box.fill("Keep them, please")
+    expect(effect).to_be_visible()
+    expect(box).to_have_accessible_description(re.compile("^Sending this denies the 2 open questions"))
+    with scripted.expect_request(lambda request: request.url.endswith("/agent/")) as posted:
+        box.press("Enter")
+    body = posted.value.post_data_json
+    assert [entry["payload"] for entry in body["resume"]] == [{"approved": False, "reason": "Keep them, please"}] * 2
+    assert [message["content"] for message in body["messages"]] == ["Keep them, please"]
+    finished(scripted)
+    expect(effect).to_have_count(0)
+    for _ in range(2):
+        expect(cards(scripted)).to_have_count(2)
+        for number in range(2):
+            expect(cards(scripted).nth(number)).to_have_attribute("data-status", "denied")
+        expect(scripted.locator(".user .bubble")).to_have_text(["delete twice", "Keep them, please"])
+        expect(scripted.locator(".assistant .prose:visible").last).to_contain_text("end.")
+        scripted.reload()
+    assert stored_texts(scripted, "user") == ["delete twice", "Keep them, please"]
+    assert stored_texts(scripted, "tool") == ["Keep them, please"] * 2
+    # A form is only skipped.
+    say(scripted, "a trip")
+    box.fill("No trip")
+    expect(scripted.get_by_text("Sending this skips the open question.")).to_be_visible()
+    # A skill that is sent at once at other times comes into the input, where the user sees what it does.
+    box.fill("/plan_my")
+    box.press("Enter")
+    expect(box).to_have_value(re.compile("^Look at my open tasks"))
+    expect(scripted.get_by_text("Sending this skips the open question.")).to_be_visible()
+    box.fill("No trip")
+    box.press("Enter")
+    finished(scripted)
+    assert stored_texts(scripted, "user")[-1] == "No trip"
+    assert stored_texts(scripted, "tool")[-1] == "The user declined to answer."
+
+
+NAMES = ["Oak table", "Lamp", "Chair", "Shelf", "Rug", "Cushion", "Curtain", "Mirror", "Rack", "Pot", "Vase", "Clock"]
+LINES = [{"sku": f"A-{n}", "title": name, "quantity": n + 1, "price": 9.5} for n, name in enumerate(NAMES)]
+ADDRESS = {"name": "Ada", "street": "12 St James's Square", "city": "London", "postcode": "SW1Y 4JH", "country": "GB"}
+DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-old\n+new\n"
+ORDER = {
+    "lines": LINES,
+    "customer": {"name": "Ada", "billing": ADDRESS},
+    "to": [f"p{n}@example.com" for n in range(40)],
+    "patch": DIFF,
+    "pins": [{"id": 7, "code": "1234"}],
+}
+
+
+def test_nested_arguments_are_numbered_and_folded_and_the_buttons_stay_in_sight(chat):
+    line = {"type": "object", "properties": {name: {"type": "string"} for name in ("sku", "title")}}
+    line["properties"] |= {"quantity": {"type": "integer", "minimum": 1}, "price": {"type": "number"}}
+    pin = {"type": "object", "properties": {"id": {"type": "integer"}, "code": {"type": "string", "format": "password"}}}
+    lists = {"lines": {"type": "array", "items": line}, "pins": {"type": "array", "items": pin}}
+    schema = {"type": "object", "properties": {"editedArgs": {"type": "object", "properties": lists}}}
+    metadata = {"toolName": "order", "arguments": json.dumps(ORDER)}
+    asked = FINISHED | {
+        "outcome": {"type": "interrupt", "interrupts": [approval("it", responseSchema=schema, metadata=metadata)]}
+    }
+    chat.set_viewport_size({"width": 380, "height": 700})
+    answer_with(chat, [STARTED, *begun("call-it", "order", ORDER), asked])
+    say(chat, "hello")
+    question, log = chat.get_by_role("group", name="Publish it?"), chat.locator(".log")
+    heads = question.locator(".items > li > p")
+    expect(heads).to_have_text([*(f"{n + 1}. {name}" for n, name in enumerate(NAMES[:5])), "1. id 7"])
+    expect(question.locator(".items > li").last).to_contain_text("••••••••")
+    for place in (0, 0.4, 1):
+        log.evaluate("(log, place) => (log.scrollTop = place * log.scrollHeight)", place)
+        for name in ("Approve", "Edit", "Deny"):
+            expect(question.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
+        assert log.evaluate("log => log.scrollWidth - log.clientWidth") <= 0
+    expect(chat.get_by_role("button", name="Go to the latest message")).to_be_hidden()
+    question.get_by_role("button", name="Show all 12").press("Enter")
+    expect(heads.nth(11)).to_have_text("12. Clock")
+    expect(question.locator(".items > li").nth(5)).to_be_focused()
+    expect(question.locator(".values > li")).to_have_count(5)
+    question.get_by_role("button", name="Show all 40").click()
+    expect(question.locator(".values > li")).to_have_count(40)
+    # What lies deep folds, with its size and its first values.
+    folded = question.locator("details.fold")
+    expect(folded.locator("summary")).to_have_text("5 fieldsAda · 12 St James's Square · London · SW1Y 4JH · GB")
+    expect(folded.get_by_text("postcode")).to_be_hidden()
+    folded.locator("summary").press("Enter")
+    expect(folded.get_by_text("postcode")).to_be_visible()
+    expect(question.locator(".diff > .removed")).to_have_text("-old")
+    expect(question.locator(".diff > .added")).to_have_text("+new")
+    # The form numbers them, too. Many begin folded, and one opens if a field in it does not fit.
+    question.get_by_role("button", name="Edit", exact=True).click()
+    rows = question.locator(".folded-row")
+    expect(rows.locator("summary")).to_have_text([*(f"{n + 1}.{name}" for n, name in enumerate(NAMES)), "1."])
+    expect(rows.first.locator("summary")).to_be_focused()
+    chat.keyboard.press("Enter")
+    expect(rows.first.get_by_label("Title")).to_have_value("Oak table")
+    rows.first.get_by_label("Quantity").fill("0")
+    rows.first.locator("summary").click()
+    expect(rows.first.get_by_label("Quantity")).to_be_hidden()
+    question.get_by_role("button", name="Approve with changes").click()
+    expect(rows.first.get_by_label("Quantity")).to_be_focused()
+    question.get_by_role("button", name="Remove Lines 2").click()
+    expect(rows.nth(1).locator("summary")).to_have_text("2.Chair")
 
 
 # --- Questions

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Exact } from "./agui/json/exact.js";
 import { hidden } from "./agui/tools/arguments.js";
+import { itemName } from "./agui/tools/item-name.js";
 
 /** Is what these keys lead to hidden? */
 const hides = (paths, ...keys) => keys.reduce((secrets, key) => secrets.within(key), hidden(paths)).hides;
@@ -11,4 +13,19 @@ test("paths hide what they lead to, and nothing else", () => {
   assert.deepEqual([hides(paths, "pin"), hides(paths, "name"), hides(paths)], [true, false, false]);
   assert.deepEqual([hides(paths, "doors", 0, "code"), hides(paths, "doors", "front", "code")], [true, true]);
   assert.deepEqual([hides(paths, "doors", 0), hides(paths, "doors", 0, "name"), hides(paths, "code")], [false, false, false]);
+});
+
+test("an item is called by its title, its name or its number", () => {
+  const told = (item, hides) => {
+    const name = itemName(item, hides);
+    return name && [name.key, name.text, name.isKey];
+  };
+  assert.deepEqual(told({ id: 5, Name: "Ada" }), ["Name", "Ada", false]);
+  assert.deepEqual(told({ name: "Ada", title: "Oak table" }), ["title", "Oak table", false]);
+  assert.deepEqual(told({ quantity: 2, id: 5 }), ["id", "5", true]);
+  assert.deepEqual(told({ id: new Exact("12345678901234567890") }), ["id", "12345678901234567890", true]);
+  // No name is better than a secret, a page of text or an object.
+  assert.deepEqual(told({ title: "secret", id: 5 }, (key) => key === "title"), ["id", "5", true]);
+  assert.deepEqual(told({ title: "x".repeat(81), name: "two\nlines", label: {}, subject: true }), null);
+  for (const odd of [null, "text", 5, ["title"], {}]) assert.equal(itemName(odd), null);
 });

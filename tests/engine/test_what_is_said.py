@@ -81,6 +81,32 @@ async def test_an_answer_that_is_refused_stores_no_message(client: Client):
     assert await texts(client) == ["Wipe the disk"]
 
 
+async def test_a_message_denies_all_questions_at_once(client: Client):
+    """What the page sends if the user writes a message while several questions are open."""
+    calls = [call("wipe", what="disk", _id="c1"), call("place", spot={"x": 1}, _id="c2"), call("book", _id="c3")]
+    with script(calls):
+        events = await client.run("", messages=[user("Tidy up", "u1")])
+    payload = {"approved": False, "reason": "Not today."}
+    resume = []
+    for interrupt in events[-1]["outcome"]["interrupts"]:
+        is_form = interrupt["reason"] == "input_required"
+        answer = {"status": "cancelled"} if is_form else {"status": "resolved", "payload": payload}
+        resume.append({"interruptId": interrupt["id"], **answer})
+    assert [one["status"] for one in resume] == ["resolved", "resolved", "cancelled"]
+    message = user("Not today.", "u2")
+    with script(say("Fine.")) as model:
+        check_stream(await client.run("", messages=[message], resume=resume), calls=("c1", "c2", "c3"))
+    said = [part.content for one in model.requests[0].messages for part in one.parts if hasattr(part, "content")]
+    assert said == ["Tidy up", "Not today.", "Not today.", "The user declined to answer.", "Not today."]
+    stored = (await client.thread())["messages"]
+    assert [one["role"] for one in stored] == ["user", "assistant", "tool", "tool", "tool", "user", "assistant"]
+    # Tried again, as after a failure, it is there once, and nothing runs.
+    with script(say("As you like.")):
+        await client.run("", messages=[message])
+    assert await texts(client) == ["Tidy up", "Not today."]
+    assert effects == []
+
+
 async def converse(client: Client, *turns: str) -> list[dict]:
     """Let the client see a conversation: each of these turns has an answer."""
     shown: list[dict] = []
