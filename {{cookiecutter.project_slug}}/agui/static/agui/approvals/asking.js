@@ -21,6 +21,7 @@ export class Asking {
     const [question, ...others] = await Promise.all([
       lazy(() => import("./question.js")),
       lazy(() => import("./standing-questions.js")),
+      lazy(() => import("./answer-form.js")),
       lazy(() => import("../tools/card.js")),
     ]);
     await style();

@@ -4,11 +4,11 @@
  * or dismisses an expired question. The first interrupt loads this module, because most chats never
  * ask.
  */
-import { answerForm } from "./answer-form.js";
 import { argumentList, hidden } from "../tools/arguments.js";
 import { asksInput, isExpired } from "../conversation/conversation.js";
 import { h } from "../dom/elements.js";
 import { argumentsOf, editable, onlyFree, withDefaults } from "./edited-arguments.js";
+import { isOneLine, sendWithEnter } from "./form-keys.js";
 import { approvalOf, recordView } from "./record.js";
 import { secretsOf } from "../json/schema-parts.js";
 import { format } from "../words/strings.js";
@@ -175,7 +175,11 @@ export class Question {
     /** @type {HTMLElement | undefined} */
     let denial;
     const form = onlyFree(schema);
-    const openForm = () => show((changes ??= this.#changes(form, given, style, decide, back)));
+    const openForm = async () => {
+      const module = await this.#loadForm();
+      if (!module || this.#decision) return;
+      show((changes ??= this.#changes(module, form, given, style, decide, back)));
+    };
     const change = { class: "button", onclick: openForm };
     const openDenial = () => show((denial ??= this.#denial(decide, back)), about(all));
     const no = { class: "button", part: "deny", onclick: openDenial };
@@ -190,12 +194,12 @@ export class Question {
 
   /**
    * Show the arguments as a form.
-   * @param {Schema | null} schema @param {string | undefined} json @param {string} style
+   * @param {typeof import("./answer-form.js")} module @param {Schema | null} schema @param {string | undefined} json @param {string} style
    * @param {(payload: Approval) => void} decide @param {() => void} back
    */
-  #changes(schema, json, style, decide, back) {
+  #changes(module, schema, json, style, decide, back) {
     const given = argumentsOf(json);
-    const { element, read } = answerForm(schema, this.#strings, given);
+    const { element, read } = module.answerForm(schema, this.#strings, given);
     const send = h("button", { class: `button ${style}` }, this.#strings.approveEdited);
     const onsend = () => {
       const edited = read();
@@ -238,10 +242,16 @@ export class Question {
     return h("form", { onsubmit, onkeydown }, fields, buttons(send, leave));
   }
 
+  /** The fields are a file of their own, which the first question loads, too. */
+  #loadForm() {
+    return this.#context.load(() => import("./answer-form.js"));
+  }
+
   /** @param {Interrupt} interrupt */
   #form({ id, responseSchema }) {
     const { sendAnswer, skip } = this.#strings;
-    const { element, read } = answerForm(responseSchema, this.#strings);
+    let read = () => /** @type {unknown} */ (undefined);
+    const place = h("div");
     const onsubmit = (/** @type {Event} */ event) => {
       event.preventDefault();
       this.#decide(id, { status: "resolved", payload: read() });
@@ -251,9 +261,17 @@ export class Question {
     const onkeydown = (/** @type {KeyboardEvent} */ event) => {
       sendWithEnter(event, event.ctrlKey || event.metaKey || isOneLine(event));
     };
-    const send = button(sendAnswer, { type: "submit", class: "button primary" });
+    const look = { type: "submit", class: "button primary", disabled: true };
+    const send = button(sendAnswer, look);
+    this.#loadForm().then((module) => {
+      if (!module) return;
+      const fields = module.answerForm(responseSchema, this.#strings);
+      read = fields.read;
+      place.replaceWith(fields.element);
+      send.disabled = false;
+    });
     const row = buttons(send, this.#cancel(id, skip));
-    return [h("form", { onsubmit, oninput, onkeydown }, element, row)];
+    return [h("form", { onsubmit, oninput, onkeydown }, place, row)];
   }
 
   /** @param {string} id @param {string} text */
@@ -266,25 +284,6 @@ export class Question {
 /** @param {string} text @param {Record<string, unknown>} attributes */
 function button(text, attributes) {
   return h("button", { type: "button", ...attributes }, text);
-}
-
-/** @param {KeyboardEvent} event @param {boolean} mayHere */
-function sendWithEnter(event, mayHere) {
-  const { key, target } = event;
-  if (key !== "Enter" || !mayHere) return;
-  if (!(target instanceof HTMLTextAreaElement)) return;
-  event.preventDefault();
-  target.form?.requestSubmit();
-}
-
-/**
- * Whether the form asks only for a text, which has one line so far.
- * @param {KeyboardEvent} event
- */
-function isOneLine({ shiftKey, target }) {
-  const { form, value = "" } = /** @type {HTMLTextAreaElement} */ (target);
-  if (shiftKey || value.includes("\n")) return false;
-  return form?.querySelectorAll("input, select, textarea:not(.json)").length === 1;
 }
 
 /** @param {...(Node | null)} children */
