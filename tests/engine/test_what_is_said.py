@@ -1,5 +1,6 @@
 """What a user says reaches the thread and the model, whatever else a request has."""
 
+import json
 import random
 from itertools import count
 from typing import Any
@@ -100,11 +101,34 @@ async def test_a_message_denies_all_questions_at_once(client: Client):
     assert said == ["Tidy up", "Not today.", "Not today.", "The user declined to answer.", "Not today."]
     stored = (await client.thread())["messages"]
     assert [one["role"] for one in stored] == ["user", "assistant", "tool", "tool", "tool", "user", "assistant"]
-    # Tried again, as after a failure, it is there once, and nothing runs.
-    with script(say("As you like.")):
-        await client.run("", messages=[message])
-    assert await texts(client) == ["Tidy up", "Not today."]
     assert effects == []
+
+
+@pytest.mark.parametrize("first", [say("I paint."), fail(ConnectionError("away"))], ids=["answered", "failed"])
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_a_message_beside_an_answer_is_answered_again_and_edited(client: Client, name: str, first: Any):
+    """What a tool has done, or the user has denied, stays so: only the message is another turn."""
+    answer, done, result = ANSWERS[name]
+    await pause(client)
+    with script(first):
+        await client.run("", messages=[user("Paint it", "u2")], resume=[{**decision("c1"), **answer}])
+    for text in ("Paint it", "Paint it blue", "Paint it red"):
+        with script(say(f"To {text}")) as model:
+            await client.run("", messages=[user(text, "u2")])
+        contents = [
+            part.content for one in model.requests[0].messages for part in one.parts if hasattr(part, "content")
+        ]
+        assert contents == ["Wipe the disk", result, text]
+        stored = (await client.thread())["messages"]
+        assert [one["role"] for one in stored] == ["user", "assistant", "tool", "user", "assistant"]
+        assert [one["content"] for one in stored[2:]] == [result, text, f"To {text}"]
+    versions = (await client.thread())["branches"]["u2"]
+    assert [one["text"] for one in versions] == ["Paint it", "Paint it", "Paint it blue", "Paint it red"]
+    # An older version has its results, too.
+    switch = json.dumps({"branch": versions[0]["id"]})
+    response = await client.http.patch("/agent/threads/t1/", switch, content_type="application/json")
+    assert json.loads(response.content)["messages"][2]["content"] == result
+    assert effects == done
 
 
 async def converse(client: Client, *turns: str) -> list[dict]:

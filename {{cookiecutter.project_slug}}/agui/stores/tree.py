@@ -50,6 +50,20 @@ def results_first(messages: Iterable[ModelMessage]) -> Iterator[ModelMessage]:
     yield from prompts
 
 
+def results_beside(messages: Sequence[ModelMessage], message_id: str) -> list[ModelMessage]:
+    """List the results of the answers that came with a message of the user, which follow it."""
+    results: list[ModelMessage] = []
+    is_after = False
+    for message in messages:
+        if prompt_id(message) == message_id:
+            is_after = True
+        elif is_after and not _has_only_results(message):
+            break
+        elif is_after:
+            results.append(message)
+    return results
+
+
 def walk_line(links: Mapping[str, Link], end: str | None) -> Iterator[Link]:
     """Walk a line from its end."""
     while end is not None:

@@ -25,7 +25,7 @@ from agui.protocol.new_turn import NewTurn, read_turn
 from agui.protocol.types import Message, RunAgentInput
 from agui.stores.annotations import annotation
 from agui.stores.base import ThreadStore
-from agui.stores.tree import Link, prompt_id
+from agui.stores.tree import Link, prompt_id, results_beside
 from agui.tools.registry import ToolRegistry
 from agui.turns.turn import Turn, read_state, readable, up_to_a_prompt
 
@@ -148,9 +148,12 @@ async def _new_messages(
         # The client sends a known message last to edit it, or to get another answer.
         fresh = sent.prompts[-1:]
         edited = known[fresh[0].id]
+    kept: list[ModelMessage] = []
     if edited:
+        # Questions that came with the message stay answered: what a tool has done is done.
+        kept = results_beside(conversation.messages, edited.prompt_id)
         store, conversation = await _cut_before(store, actor, conversation, edited)
-    return store, conversation, [*sent.results, *await load(fresh, run_input)]
+    return store, conversation, [*sent.results, *await load(fresh, run_input), *kept]
 
 
 async def _left_out(

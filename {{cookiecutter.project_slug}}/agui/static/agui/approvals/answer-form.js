@@ -174,7 +174,7 @@ function several(field, strings) {
     const shown = /** @type {NonNullable<Field["item"]>} */ (item)(value);
     const { element, read } = view({ ...shown, label: name ? strings.entryValue : label }, strings);
     const isFolded = value !== undefined && beginsFolded(before);
-    const fold = !name && shown.kind === "group" && foldedRow(element, value, strings, isFolded);
+    const fold = !name && shown.kind === "group" && foldedRow(element, shown, strings, isFolded);
     const onremove = () => {
       rows = rows.filter((other) => other !== row);
       row.element.remove();

@@ -35,15 +35,16 @@ export const NESTED_STYLE = `
   background: var(--_surface); border-radius: 6px; max-height: 24rem; overflow: auto;
   overflow-wrap: normal; padding: .5rem .65rem; white-space: pre;
 }
-.diff > span { display: block; min-height: 1lh; width: max-content; min-width: 100%; }
-.diff > .added {
+.diff > code { display: block; font-size: inherit; min-width: 100%; width: max-content; }
+.diff span { display: block; min-height: 1lh; }
+.diff .added {
   background: light-dark(#0b6b3a1a, #8fd3a41f);
   color: var(--agui-code-added, light-dark(#0b6b3a, #8fd3a4));
 }
-.diff > .removed {
+.diff .removed {
   background: light-dark(#b3261e17, #ff9b931f);
   color: var(--agui-code-removed, light-dark(#b3261e, #ff9b93));
 }
-.diff > .place { color: var(--_muted); }
+.diff .place { color: var(--_muted); }
 @media (pointer: coarse) { .fold > summary, .more { min-height: 2.75rem; } }
 `;

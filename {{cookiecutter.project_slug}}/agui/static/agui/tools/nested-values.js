@@ -188,7 +188,7 @@ function diffView(text) {
     const sign = line.startsWith("+") ? "added" : line.startsWith("-") && "removed";
     return h("span", { class: isPlace ? "place" : sign }, line);
   });
-  return h("pre", { class: "value diff", dir: "ltr", tabindex: "0" }, ...lines);
+  return h("pre", { class: "value diff", dir: "ltr", tabindex: "0" }, h("code", {}, ...lines));
 }
 
 // --- What kind of value it is
