@@ -194,7 +194,8 @@ export class Question {
 
   /**
    * Show the arguments as a form.
-   * @param {typeof import("./answer-form.js")} module @param {Schema | null} schema @param {string | undefined} json @param {string} style
+   * @param {typeof import("./answer-form.js")} module @param {Schema | null} schema
+   * @param {string | undefined} json @param {string} style
    * @param {(payload: Approval) => void} decide @param {() => void} back
    */
   #changes(module, schema, json, style, decide, back) {
