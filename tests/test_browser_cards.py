@@ -414,6 +414,7 @@ def test_message_instead_of_an_answer_denies_what_is_open_and_says_so_before(scr
     assert [message["content"] for message in body["messages"]] == ["Keep them, please"]
     finished(scripted)
     expect(effect).to_have_count(0)
+    expect(box).to_have_accessible_description("")
     for _ in range(2):
         expect(cards(scripted)).to_have_count(2)
         for number in range(2):

@@ -320,6 +320,23 @@ def sources(page: Page) -> Iterator[str]:
     yield "sources"
 
 
+ORDER = {
+    "lines": [{"title": LONG, "quantity": number, "price": 9.5, "sku": f"A-{number}"} for number in range(9)],
+    "customer": {"name": "Ada", "address": {"street": LONG, "city": "London", "postcode": "SW1Y 4JH", "country": "GB"}},
+    "to": [f"{number}@example.com" for number in range(9)],
+    "patch": f"@@ -1 +1 @@\n-{LONG * 4}\n+new",
+}
+SEVERAL = [
+    {
+        "id": f"s{number}",
+        "toolCallId": f"s{number}",
+        "message": f"Order {number}? {LONG}",
+        "metadata": {"toolName": "order", "x-destructive": number == 1, "arguments": json.dumps(ORDER)},
+    }
+    for number in range(3)
+]
+
+
 def questions(page: Page) -> Iterator[str]:
     inside = page.locator("agui-chat")
     changes = {"type": "object", "properties": {"title": {"type": "string"}, "days": {"type": "integer"}}}
@@ -343,6 +360,17 @@ def questions(page: Page) -> Iterator[str]:
     buttons.last.click()
     yield "denial"
     buttons.first.click()
+    page.wait_for_function("() => Boolean(agent.stream)")
+    answer(page, STARTED)
+    end(page, waiting(*(gate | one for one in SEVERAL)))
+    expect(inside.locator(".open-bar")).to_be_visible()
+    inside.locator(".fold summary").first.press("Enter")
+    yield "several"
+    inside.locator(".open-bar .button.primary").click()
+    expect(inside.locator(".question[data-decided]")).to_have_count(2)
+    write(page, LONG)
+    yield "recorded"
+    inside.locator(".input").press("Enter")
     page.wait_for_function("() => Boolean(agent.stream)")
     answer(page, STARTED)
     end(page, waiting({"id": "q", "reason": "input_required", "message": "When do you go?", "responseSchema": FORM}))

@@ -101,7 +101,7 @@ export class OpenBar {
     const effect = this.#effectOf(open);
     setText(this.#effect, effect);
     // A screen reader says it with the input, before anything is sent.
-    setAttribute(this.#input, "aria-describedby", effect && this.#effect.id);
+    setAttribute(this.#input, "aria-describedby", effect ? this.#effect.id : null);
   }
 
   /** What a message does to the questions. @param {import("./open-questions.js").Open} open */

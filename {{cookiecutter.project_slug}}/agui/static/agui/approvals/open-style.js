@@ -24,6 +24,7 @@ export const OPEN_STYLE = `
 .record .icon { height: 1.1rem; vertical-align: -.2rem; width: 1.1rem; }
 .record-icon { color: var(--_accent); }
 .record-icon[data-name="close"] { color: var(--_danger); }
+.question-text { overflow-wrap: anywhere; }
 .verdict { font-weight: 550; overflow-wrap: anywhere; }
 .to-go { flex: 1; font-size: .92em; }
 .record > .button {
