@@ -479,6 +479,16 @@ def test_nested_arguments_are_numbered_and_folded_and_the_buttons_stay_in_sight(
             expect(question.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
         assert log.evaluate("log => log.scrollWidth - log.clientWidth") <= 0
     expect(chat.get_by_role("button", name="Go to the latest message")).to_be_hidden()
+    # A user who comes back to the question sees what it is. A press into the arguments scrolls nothing.
+    question.get_by_role("button", name="Deny").click()
+    expect(question.locator(".question-text")).not_to_be_in_viewport()
+    chat.keyboard.press("Escape")
+    expect(question.locator(".question-text")).to_be_in_viewport(ratio=1)
+    message_box(chat).focus()
+    log.evaluate("log => (log.scrollTop = 0.4 * log.scrollHeight)")
+    question.locator(".items > li > p").nth(4).click()
+    expect(question).to_be_focused()
+    expect(question.locator(".question-text")).not_to_be_in_viewport()
     question.get_by_role("button", name="Show all 12").press("Enter")
     expect(heads.nth(11)).to_have_text("12. Clock")
     expect(question.locator(".items > li").nth(5)).to_be_focused()

@@ -24,7 +24,7 @@ export const OPEN_STYLE = `
 .record .icon { height: 1.1rem; vertical-align: -.2rem; width: 1.1rem; }
 .record-icon { color: var(--_accent); }
 .record-icon[data-name="close"] { color: var(--_danger); }
-.question-text { overflow-wrap: anywhere; }
+.question-text { overflow-wrap: anywhere; scroll-margin-block: 4rem 9rem; }
 .verdict { font-weight: 550; overflow-wrap: anywhere; }
 .to-go { flex: 1; font-size: .92em; }
 .record > .button {

@@ -10,6 +10,7 @@ import { h } from "../dom/elements.js";
 import { argumentsOf, editable, onlyFree, withDefaults } from "./edited-arguments.js";
 import { isOneLine, sendWithEnter } from "./form-keys.js";
 import { approvalOf, recordView } from "./record.js";
+import { revealOnFocus } from "./reveal.js";
 import { secretsOf } from "../json/schema-parts.js";
 import { format } from "../words/strings.js";
 
@@ -62,6 +63,7 @@ export class Question {
     this.#decide = context.decide;
     this.#context = context;
     this.#record = recordView(context.strings, () => this.#takeBack());
+    revealOnFocus(this.element);
   }
 
   /**
