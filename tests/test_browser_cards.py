@@ -481,6 +481,8 @@ def test_nested_arguments_are_numbered_and_folded_and_the_buttons_stay_in_sight(
     expect(chat.get_by_role("button", name="Go to the latest message")).to_be_hidden()
     # A user who comes back to the question sees what it is. A press into the arguments scrolls nothing.
     question.get_by_role("button", name="Deny").click()
+    expect(question.get_by_label("Reason")).to_be_in_viewport(ratio=1)
+    log.evaluate("log => (log.scrollTop = log.scrollHeight)")
     expect(question.locator(".question-text")).not_to_be_in_viewport()
     chat.keyboard.press("Escape")
     expect(question.locator(".question-text")).to_be_in_viewport(ratio=1)
