@@ -38,9 +38,10 @@ class DurableConfig(Part):
         return conf.part(DurableSettings).is_on
 
     def ordered_runs(self) -> "QuerySet[Run]":
+        from agui.contrib.durable.models import RunOrder
         from agui.models import Run
 
-        return Run.objects.filter(order__isnull=False)
+        return Run.objects.filter(pk__in=RunOrder.objects.values("pk"))
 
     async def execute(self, log: Any, run_input: Any, turn: Any, path: str) -> None:
         await orders.place_order(log, run_input, turn, path)

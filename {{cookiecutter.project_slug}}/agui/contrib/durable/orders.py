@@ -73,28 +73,28 @@ def _keep(key: str, content: Any) -> None:
 
 async def accept(key: str) -> Ordered | None:
     """Begin to execute a run; None if there is nothing left to do."""
-    row = await in_database(_claim, key)
-    if row is None:
+    claimed: RunOrder | None = await in_database(_claim, key)
+    if claimed is None:
         return None
-    order = codec.load(ORDER, row.order.content)
+    row = claimed.run
+    order = codec.load(ORDER, claimed.content)
     view: Any = resolve(order.path).func
     store = store_class()().for_scope(row.scope)
     log = await _adopt(row, order.fingerprint)
-    attempts = row.order.attempts + 1
-    kept = RunOrder.objects.filter(run__pk=key)
+    attempts = claimed.attempts + 1
     # A `save` would bring back an order that another worker has closed meanwhile.
-    await in_database(lambda: kept.update(attempts=attempts))
+    await in_database(lambda: RunOrder.objects.filter(pk=key).update(attempts=attempts))
     return Ordered(row, order, attempts, view.endpoint, store, log)
 
 
-def _claim(key: str) -> Any:
+def _claim(key: str) -> RunOrder | None:
     with transaction.atomic():
         # If this worker was slow, another one has the run by now.
-        free = Run.objects.filter(pk=key, order__isnull=False, process="")
-        row = free.select_related("order").select_for_update(of=("self",)).first()
-        if row is not None:
+        free = RunOrder.objects.filter(pk=key, run__process="").select_related("run")
+        order = free.select_for_update(of=("run",)).first()
+        if order is not None:
             Run.objects.filter(pk=key).update(process=process_name(), seen_at=Now())
-    return row
+    return order
 
 
 async def _adopt(row: Run, fingerprint: str) -> RunLog:

@@ -12,6 +12,7 @@ from sqlalchemy import URL
 from sqlalchemy.exc import ProgrammingError
 
 from agui import clock
+from agui.contrib.durable.models import RunOrder
 from agui.models import Run
 
 logger = logging.getLogger("agui.durable")
@@ -100,7 +101,7 @@ def forget_ended() -> None:
             name=WORKFLOW, end_time=before, limit=BATCH, load_input=False, load_output=False
         )
         keys = {workflow.workflow_id for workflow in workflows}
-        running = Run.objects.filter(pk__in=keys, order__isnull=False)
+        running = RunOrder.objects.filter(pk__in=keys)
         ended = keys - set(map(str, running.values_list("pk", flat=True)))
         if not ended:
             return

@@ -128,7 +128,7 @@ def _close(key: str) -> None:
 
 def requeue_lost_runs() -> None:
     """Put runs of dead workers into the queue again, and runs that never got there."""
-    ordered = Run.objects.filter(order__isnull=False).defer("draft")
+    ordered = Run.objects.filter(pk__in=RunOrder.objects.values("pk")).defer("draft")
     waiting = states([str(run.pk) for run in ordered if not run.process])
     for run in ordered:
         key = str(run.pk)
