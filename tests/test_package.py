@@ -225,7 +225,9 @@ def test_the_engine_is_ejected_and_can_be_changed(packaged: Path):
     wheel = packaged / "vendor" / WHEEL
     with zipfile.ZipFile(wheel) as archive:
         files = {name: archive.read(name) for name in archive.namelist() if name.startswith("agui/")}
-    assert make(packaged, "eject").returncode == 0
+    done = make(packaged, "eject")
+    assert done.returncode == 0
+    assert done.stdout.endswith("Restart `make run`.\n")
     assert {name: (packaged / name).read_bytes() for name in files} == files
     assert not wheel.exists()
     installed = "import importlib.metadata as m; print([d.name for d in m.distributions() if d.name == 'agui-django'])"
@@ -236,6 +238,16 @@ def test_the_engine_is_ejected_and_can_be_changed(packaged: Path):
     assert python(packaged, "from agui.money import MINE; print(MINE)") == "True"
     assert tomllib.loads((packaged / "pyproject.toml").read_text())["tool"]["uv"]["sources"]["agui-django"]
     assert make(packaged, "eject").returncode != 0
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("parts", ["minimal", "standard"])
+def test_an_ejected_project_passes_its_own_checks(bake, parts: str):
+    """Without the packages of parts that it lacks, although their source is there now."""
+    project = bake(parts=parts, engine="package")
+    assert make(project, "eject").returncode == 0
+    assert make(project, "check").returncode == 0
+    assert not list((project / ".venv").glob("lib/*/site-packages/rich"))
 
 
 # What a release may bring: a version, a migration, and another version of a library.
@@ -315,6 +327,30 @@ def test_an_upgrade_changes_a_file_and_a_line(in_use: Path, newer: Path):
     [line] = re.findall(r"^\+[^+].*", git(in_use, "diff", "--cached", "--unified=0", "pyproject.toml"), re.MULTILINE)
     assert f'"agui-django[admin, attachments, bundle] == {NEXT}"' in line
     assert "mine==1.0" in (in_use / "constraints.txt").read_text()
+
+
+def test_an_upgrade_tells_that_changes_of_the_engine_were_replaced(bake, furnish, template: Path):
+    project = bake(engine="source")
+    furnish(project)
+    git(project, "init", "-q")
+    with (project / "agui/money.py").open("a") as module:
+        module.write("\nMINE = True\n")
+    (project / "agui/mine.py").touch()
+    commit(project)
+
+    def upgrade() -> str:
+        command = [".venv/bin/python", "-m", "agui.distribution.upgrade", template]
+        return subprocess.run(command, cwd=project, capture_output=True, text=True, check=True).stdout
+
+    told = upgrade()
+    assert "Files that differ from your last commit: 2.\n" in told
+    differences, back = re.findall("`git (.*?)`", told)
+    assert "-MINE = True" in git(project, *differences.split())
+    subprocess.run(["git", *back.split()], cwd=project, check=True, input="a\n" * 9, text=True, capture_output=True)
+    assert git(project, "status", "--porcelain") == ""
+    upgrade()
+    commit(project)
+    assert upgrade() == f"The engine is now {VERSION}.\n"
 
 
 @pytest.mark.nightly

@@ -88,7 +88,9 @@ def test_projects_quick_start_with_pip(bake, tmp_path: Path, plain_path: str):
     project = bake(project_slug="started")
     log = tmp_path / "log"
     with shell(quick_start(project / "README.md"), project, log, PATH=plain_path) as port:
-        ask(port, log.read_text())
+        said = log.read_text()
+        assert "Skipping agui-django" not in said
+        ask(port, said)
     # The second start installs nothing and tells no secret again.
     with shell(quick_start(project / "README.md"), project, log, PATH=plain_path) as port:
         again = log.read_text()

@@ -5,8 +5,11 @@ Other tests run what these pages have to run: here is what a page shows, and no 
 
 import json
 import logging
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from datetime import date
 from pathlib import Path
@@ -162,3 +165,14 @@ def test_each_section_of_a_part_is_about_one_that_is_there():
     names = {part.name.rpartition(".")[2] for part in parts.installed()}
     told = {name for page in PAGES for name in re.findall(r"^\*Part `(\w+)`\.\*$", page.read_text(), re.M)}
     assert told <= names
+
+
+@pytest.mark.parametrize("arguments", [[], ["tools"]])
+def test_a_reader_of_the_manual_may_stop_early(arguments):
+    """As `make manual PAGE=tools | head` does."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "agui.manual", *arguments]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, cwd=settings.BASE_DIR)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")

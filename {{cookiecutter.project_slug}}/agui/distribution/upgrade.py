@@ -22,6 +22,9 @@ HOSTS = {
     "gl": "https://gitlab.com/{}.git",
     "bb": "https://bitbucket.org/{}",
 }
+REPLACED = """\
+All of agui/ was replaced, also what you had changed. Files that differ from your last commit: {count}.
+`git diff HEAD -- agui` shows how, and `git checkout -p -- agui` takes back what you choose."""
 REQUIREMENT = re.compile(r"(agui-django(?:\[[\w, -]*\])? *== *)[\w.+!-]+")
 
 
@@ -73,12 +76,17 @@ def template_at(address: str, checkout: str) -> Iterator[Path]:
 
 def replace_source(project: Path, engine: Path) -> None:
     """Replace agui/, unless that would lose what somebody has changed there."""
-    status = ["git", "-C", str(project), "status", "--porcelain", "--", "agui"]
-    told = subprocess.run(status, capture_output=True, text=True)  # noqa: S603
-    if told.returncode or told.stdout:
+    if uncommitted(project) != []:
         sys.exit("agui/ would be replaced: commit it to git first, so that nothing of it is lost.")
     shutil.rmtree(project / "agui")
     shutil.copytree(engine, project / "agui", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def uncommitted(project: Path) -> list[str] | None:
+    """List the files in agui/ that differ from the last commit; None if git can't tell."""
+    command = ["git", "-C", str(project), "status", "--porcelain", "--untracked-files=all"]
+    status = subprocess.run([*command, "--", "agui"], capture_output=True, text=True)  # noqa: S603
+    return None if status.returncode else status.stdout.splitlines()
 
 
 def replace_lines(path: Path, pattern: re.Pattern[str], replacement: str) -> None:
@@ -103,4 +111,6 @@ def take_pins(path: Path, newer: Path) -> None:
 if __name__ == "__main__":
     if not 2 <= len(sys.argv) <= 3:
         sys.exit("Say from where: python -m agui.distribution.upgrade FROM [CHECKOUT]")
-    print("The engine is now", upgrade(Path.cwd(), *sys.argv[1:]))
+    print(f"The engine is now {upgrade(Path.cwd(), *sys.argv[1:])}.")
+    if changed := uncommitted(Path.cwd()):
+        print(REPLACED.format(count=len(changed)))

@@ -3,6 +3,7 @@
 `python -m agui.manual` lists them, and `python -m agui.manual tools` prints tools.md.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -24,4 +25,9 @@ def title_of(page: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    try:
+        main(*sys.argv[1:2])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `head` and pagers stop reading early. Python would report it once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
