@@ -250,6 +250,22 @@ def test_an_ejected_project_passes_its_own_checks(bake, parts: str):
     assert not list((project / ".venv").glob("lib/*/site-packages/rich"))
 
 
+@pytest.mark.nightly
+def test_an_ejected_engine_is_a_package_again(packaged: Path, template: Path):
+    """As upgrading.md says."""
+    section = (ENGINE / "manual/upgrading.md").read_text().split("## Eject the engine, and go back\n")[1]
+    ejecting, returning = re.findall(r"^```sh\n(.*?)^```$", section.split("\n## ")[0], re.M | re.S)
+    assert make(packaged, *ejecting.splitlines()[0].split()[1:]).returncode == 0
+    with (packaged / "agui/money.py").open("a") as module:
+        module.write("\nMINE = True\n")
+    assert make(packaged, "setup").returncode == 0
+    subprocess.run(["sh", "-e", "-c", returning], cwd=packaged, env=project_environment(), check=True)
+    where = "from agui import money; print(money.MINE, '.venv' in money.__file__)"
+    assert python(packaged, where) == "True True"
+    assert make(packaged, "upgrade", f"FROM={template}").returncode == 0
+    assert python(packaged, where.replace("money.MINE", "hasattr(money, 'MINE')")) == "False True"
+
+
 # What a release may bring: a version, a migration, and another version of a library.
 MIGRATION = """from django.db import migrations
 
