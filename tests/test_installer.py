@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 import pytest
 from conftest import ROOT, with_engine
-from daily import at_night
+from daily import at_night, rows_at_night
 from servers import (
     Client,
     events,
@@ -282,7 +282,8 @@ def test_an_agent_comes_and_goes(shop, form, layout):
     assert git(project, "status", "--short") == ""
 
 
-@pytest.mark.parametrize("has_admin", [False, *at_night(True)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("has_admin", [False, True])
 def test_the_projects_own_tests_pass_as_before(shop, has_admin):
     """Django's test command imports every package that it finds."""
     if not has_admin:
@@ -346,7 +347,6 @@ def test_all_parts_come_and_go(shop):
     assert git(shop, "status", "--short") == ""
 
 
-@pytest.mark.nightly
 def test_removing_keeps_what_was_changed_elsewhere_and_refuses_the_rest(shop):
     commit(shop)
     installed(shop)
@@ -486,6 +486,7 @@ def make_older_package(shop: Path, code: str = "") -> None:
 
 def test_an_older_package_is_replaced_and_the_assistant_is_not(shop):
     (shop / "pyproject.toml").write_text(PROJECT_TOML)
+    commit(shop)
     installed(shop)
     commit(shop)
     version = source.version()
@@ -498,8 +499,12 @@ def test_an_older_package_is_replaced_and_the_assistant_is_not(shop):
     assert f"The agent is of version {version}" in told
     assert git(shop, "status", "--short") == " M assistant/tools.py\n"
     assert "nothing to change" in installed(shop)
+    git(shop, "checkout", "-q", "--", "assistant")
+    installed(shop, "--remove")
+    assert git(shop, "diff", "--stat", "HEAD~") == ""
 
 
+@pytest.mark.nightly
 def test_a_package_of_the_same_version_is_installed_by_force(shop):
     """pip takes it for installed, whatever its bytes are."""
     assert "--force-reinstall" not in installed(shop)
@@ -515,6 +520,7 @@ def test_a_package_of_the_same_version_is_installed_by_force(shop):
 IN_SOURCE = pytest.mark.parametrize("form", ["source"], indirect=True)
 
 
+@pytest.mark.nightly
 def test_an_upgrade_that_fails_leaves_the_older_package(shop):
     (shop / "pyproject.toml").write_text(PROJECT_TOML)
     installed(shop)
@@ -528,6 +534,7 @@ def test_an_upgrade_that_fails_leaves_the_older_package(shop):
     assert "The agent is of version" in installed(shop)
 
 
+@pytest.mark.nightly
 def test_nothing_is_removed_that_the_project_requires(shop):
     installed(shop)
     (shop / "requirements").mkdir()
@@ -686,6 +693,7 @@ def test_the_users_list_of_parts_is_edited(shop):
     assert "was changed since the installation" in installer(shop, "--remove").stderr
 
 
+@pytest.mark.nightly
 def test_parts_that_do_not_fit_change_nothing(shop):
     settings = shop / "shop/settings.py"
     installed(shop)
@@ -996,15 +1004,17 @@ def no_manage(project: Path) -> None:
     ("spoil", "sentence"),
     [
         (no_manage, "has no manage.py"),
-        (old_django, "runs on Django 4.2, and the agent needs 5.2 or 6."),
         (broken_settings, "No module named 'nowhere'"),
         (own_assistant, "assistant exists already"),
-        (own_label, "an application 'assistant' of its own"),
         (own_page, "has a page at /assistant/ already"),
-        (no_sessions, "needs 'django.contrib.staticfiles' in INSTALLED_APPS"),
-        (other_asgi, "does not import get_asgi_application"),
-        (class_settings, "settings are the class 'Dev' (django-configurations)"),
         (taken_back, "take 'agui' out of INSTALLED_APPS again"),
+        *rows_at_night(
+            (old_django, "runs on Django 4.2, and the agent needs 5.2 or 6."),
+            (own_label, "an application 'assistant' of its own"),
+            (no_sessions, "needs 'django.contrib.staticfiles' in INSTALLED_APPS"),
+            (other_asgi, "does not import get_asgi_application"),
+            (class_settings, "settings are the class 'Dev' (django-configurations)"),
+        ),
     ],
 )
 def test_a_project_that_does_not_fit_is_left_alone(shop, spoil, sentence):
@@ -1028,6 +1038,7 @@ def test_a_missing_python_is_named(shop):
 # --- What is brought
 
 
+@pytest.mark.nightly
 def test_the_wheel_has_all_that_is_brought(template, tmp_path):
     subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", tmp_path, template], check=True)
     [wheel] = tmp_path.glob("*.whl")

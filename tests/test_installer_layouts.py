@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
+from daily import at_night, by_day
 
 sys.path.append(str(ROOT))
 from installer.changes import Changes
@@ -49,7 +50,7 @@ def planned_asgi(project: Project) -> tuple[str, str]:
     return name, path.relative_to(project.root).as_posix()
 
 
-@pytest.mark.parametrize("folder", ["", "src/"])
+@pytest.mark.parametrize("folder", ["", *at_night("src/")])
 @pytest.mark.parametrize(
     ("settings", "urls", "package"),
     [
@@ -91,15 +92,17 @@ def test_asgi_is_not_among_wsgi_files(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "from .base import urlpatterns\n",
-        "from .base import urlpatterns as urlpatterns  # kept\n",
-        "from .base import *\n",
-        "from shop.web import routes\n\nurlpatterns = routes.all()\n",
-        "from .base import urlpatterns\n\nurlpatterns += []\n",
-        "if True:\n    from .base import urlpatterns\nelse:\n    urlpatterns = []\n",
-        '"""Routes."""\n\nimport builtins\n\nbuiltins.vars()["urlpatterns"] = []\n',
-    ],
+    by_day(
+        [
+            "from .base import urlpatterns\n",
+            "from .base import urlpatterns as urlpatterns  # kept\n",
+            "from .base import *\n",
+            "from shop.web import routes\n\nurlpatterns = routes.all()\n",
+            "from .base import urlpatterns\n\nurlpatterns += []\n",
+            "if True:\n    from .base import urlpatterns\nelse:\n    urlpatterns = []\n",
+            '"""Routes."""\n\nimport builtins\n\nbuiltins.vars()["urlpatterns"] = []\n',
+        ]
+    ),
 )
 def test_routes_that_come_from_elsewhere_get_one_more(tmp_path, text):
     """The module is executed with a Django that has just enough."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
+from daily import at_night, by_day, rows_at_night
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
@@ -69,7 +70,7 @@ def place_of(root: Path) -> str | None:
     return path and path.relative_to(root).as_posix()
 
 
-@pytest.mark.parametrize("name", EDITED)
+@pytest.mark.parametrize("name", by_day(EDITED, 4))
 def test_the_file_that_names_django_is_edited(tmp_path, name):
     """Beside any two others that are for something else."""
     for number, others in enumerate([(), *itertools.combinations(BESIDE, 2)]):
@@ -84,7 +85,7 @@ def test_the_file_that_names_django_is_edited(tmp_path, name):
         assert requirement_files.too_old(path, text, PACKAGES) == []
 
 
-@pytest.mark.parametrize("first", EDITED)
+@pytest.mark.parametrize("first", by_day(EDITED))
 def test_of_two_files_the_one_that_pip_reads_first_is_edited_or_none(tmp_path, first):
     """A table of packages comes before lines; of two files of lines, the one that the other reads."""
     for number, second in enumerate(EDITED):
@@ -165,13 +166,16 @@ POETRY_1 = '[tool.poetry.dependencies]\ndjango = "^5.2"\n'
         ("my reqs/all.txt", "django\r\n", "--find-links ../vendor\r\nagui-django[admin,redis]==0.1.0\r\n"),
         ("pyproject.toml", EDITED["pyproject.toml"], '\n[tool.uv]\nfind-links = ["vendor"]\n'),
         ("pyproject.toml", POETRY_2, '\n[tool.poetry.dependencies]\nagui-django = {path = "vendor/engine.whl"}\n'),
-        (
-            "pyproject.toml",
-            PDM,
-            '[[tool.pdm.source]]\ntype = "find_links"\nname = "agui-django"\nurl = "file:///${PROJECT_ROOT}/vendor"\n',
+        *rows_at_night(
+            (
+                "pyproject.toml",
+                PDM,
+                '[[tool.pdm.source]]\ntype = "find_links"\nname = "agui-django"\n'
+                'url = "file:///${PROJECT_ROOT}/vendor"\n',
+            ),
+            ("pyproject.toml", POETRY_1, 'agui-django = {path = "vendor/engine.whl", extras = ["admin", "redis"]}\n'),
+            ("Pipfile", EDITED["Pipfile"], 'agui-django = {path = "vendor/engine.whl", extras = ["admin", "redis"]}\n'),
         ),
-        ("pyproject.toml", POETRY_1, 'agui-django = {path = "vendor/engine.whl", extras = ["admin", "redis"]}\n'),
-        ("Pipfile", EDITED["Pipfile"], 'agui-django = {path = "vendor/engine.whl", extras = ["admin", "redis"]}\n'),
     ],
 )
 def test_each_tool_is_told_where_the_package_is(tmp_path, name, text, added):
@@ -193,6 +197,7 @@ def test_a_package_for_one_platform_is_listed_for_that_one(tmp_path, name, text)
     assert row == {"version": "<3,>=2", "markers": 'sys_platform == "linux"'}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("text", [PDM, PDM_INLINE, PDM_ARRAY])
 def test_pdm_finds_the_package_in_whatever_form_its_settings_are(tmp_path, text):
     after = requirement_files.add(tmp_path / "pyproject.toml", text, ENGINE, tmp_path / "vendor/engine.whl")
@@ -222,9 +227,7 @@ def test_a_line_of_the_users_own_for_another_version_is_told(tmp_path):
         ("requirements.txt", "django"),
         ("pyproject.toml", EDITED["pyproject.toml"]),
         ("pyproject.toml", POETRY_2),
-        ("pyproject.toml", POETRY_1),
-        ("pyproject.toml", PDM),
-        ("Pipfile", EDITED["Pipfile"]),
+        *rows_at_night(("pyproject.toml", POETRY_1), ("pyproject.toml", PDM), ("Pipfile", EDITED["Pipfile"])),
     ],
 )
 def test_another_version_takes_the_place_of_the_one_that_is_there(tmp_path, name, text):
@@ -242,6 +245,22 @@ def test_another_version_takes_the_place_of_the_one_that_is_there(tmp_path, name
     assert (wheels[1].name in after) == ("path = " in after)
     assert requirement_files.renew(path, after, newer, wheels[1]) == after
     assert requirement_files.renew(path, text, newer, wheels[1]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "django\n"),
+        ("pyproject.toml", EDITED["pyproject.toml"]),
+        ("pyproject.toml", POETRY_2),
+        *rows_at_night(("pyproject.toml", POETRY_1), ("pyproject.toml", PDM), ("Pipfile", EDITED["Pipfile"])),
+    ],
+)
+def test_what_was_added_can_be_taken_back(tmp_path, name, text):
+    """Also when its owner has added something below."""
+    after = requirement_files.add(tmp_path / name, text, ENGINE, tmp_path / "vendor/engine.whl")
+    assert after != text
+    assert changes.undo(f"{after}# mine\n", changes.hunks(text, after)) == f"{text}# mine\n"
 
 
 def test_a_file_without_a_last_line_end_is_given_back_with_what_was_added_below(tmp_path):
@@ -263,6 +282,7 @@ def test_uv_keeps_the_folders_that_it_looks_in(tmp_path):
 WORKSPACE = '[tool.uv.workspace]\nmembers = ["apps/*"]\nexclude = ["apps/other"]\n'
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("files", "name", "there", "links"),
     [
@@ -300,6 +320,7 @@ def test_uv_is_told_where_it_looks(tmp_path, files, name, there, links):
     assert (settings["tool"]["uv"] if there == "pyproject.toml" else settings)["find-links"] == links
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "above",
     [
@@ -320,6 +341,7 @@ def test_a_file_above_the_project_stops_nothing(tmp_path, above):
     assert package_folders.uv_file(tmp_path / "shop/pyproject.toml") == tmp_path / "shop/pyproject.toml"
 
 
+@pytest.mark.nightly
 def test_patterns_of_a_workspace_search_no_folders(tmp_path, monkeypatch):
     """Nor do many stars take longer than few."""
     pattern = "/".join(["**", "*a*" * 20] * 500)
@@ -343,6 +365,7 @@ def test_the_command_names_the_folder_where_no_file_does(tmp_path):
 # --- Versions
 
 
+@pytest.mark.nightly
 def test_what_allows_an_older_version_is_told(tmp_path):
     """Compared with all versions that there could be."""
     needed = "jsonschema>=4.23,<5"
@@ -442,7 +465,7 @@ def test_an_environment_without_pip_is_uvs(tmp_path):
     assert commands(tmp_path, False) == [f"uv pip install --python /python -r {tmp_path}/requirements.txt"]
 
 
-@pytest.mark.parametrize("compiled", [PIP_COMPILE, UV_COMPILE])
+@pytest.mark.parametrize("compiled", [PIP_COMPILE, *at_night(UV_COMPILE)])
 @pytest.mark.parametrize(
     ("source", "made", "command"),
     [
@@ -473,7 +496,11 @@ def test_a_source_that_was_never_compiled_is(tmp_path):
 
 @pytest.mark.parametrize(
     ("lock", "command"),
-    [("uv.lock", "uv sync"), ("pdm.lock", "pdm install"), ("poetry.lock", "poetry lock && poetry install")],
+    [
+        ("uv.lock", "uv sync"),
+        ("poetry.lock", "poetry lock && poetry install"),
+        *rows_at_night(("pdm.lock", "pdm install")),
+    ],
 )
 def test_the_projects_own_tool_installs(tmp_path, lock, command):
     write(tmp_path, {"pyproject.toml": EDITED["pyproject.toml"], lock: ""})
@@ -494,12 +521,14 @@ FORCED = f"/python -m pip install --force-reinstall --no-deps {WHEEL}"
     [
         ({"requirements.txt": "django\n"}, [FORCED, "/python -m pip install -r {root}/requirements.txt"]),
         ({"pyproject.toml": PDM, "uv.lock": ""}, ["uv sync --reinstall-package agui-django"]),
-        ({"pyproject.toml": PDM, "pdm.lock": ""}, [FORCED, "pdm update agui-django"]),
         ({"pyproject.toml": POETRY_1, "poetry.lock": ""}, [FORCED, "poetry update agui-django"]),
-        ({"Pipfile": EDITED["Pipfile"]}, [FORCED, "pipenv install"]),
-        (
-            {"setup.py": SETUP},
-            [FORCED, "/python -m pip install --find-links {root}/vendor 'agui-django[admin,redis]==0.1.0'"],
+        *rows_at_night(
+            ({"pyproject.toml": PDM, "pdm.lock": ""}, [FORCED, "pdm update agui-django"]),
+            ({"Pipfile": EDITED["Pipfile"]}, [FORCED, "pipenv install"]),
+            (
+                {"setup.py": SETUP},
+                [FORCED, "/python -m pip install --find-links {root}/vendor 'agui-django[admin,redis]==0.1.0'"],
+            ),
         ),
     ],
 )

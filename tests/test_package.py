@@ -359,7 +359,7 @@ def test_an_upgrade_tells_that_changes_of_the_engine_were_replaced(bake, furnish
         return subprocess.run(command, cwd=project, capture_output=True, text=True, check=True).stdout
 
     told = upgrade()
-    assert "Files that differ from your last commit: 2.\n" in told
+    assert "Files that differ from the last commit: 2.\n" in told
     differences, back = re.findall("`git (.*?)`", told)
     assert "-MINE = True" in git(project, *differences.split())
     subprocess.run(["git", *back.split()], cwd=project, check=True, input="a\n" * 9, text=True, capture_output=True)

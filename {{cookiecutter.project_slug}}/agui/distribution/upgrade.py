@@ -23,7 +23,7 @@ HOSTS = {
     "bb": "https://bitbucket.org/{}",
 }
 REPLACED = """\
-All of agui/ was replaced, also what you had changed. Files that differ from your last commit: {count}.
+All of agui/ was replaced, also your own changes. Files that differ from the last commit: {count}.
 `git diff HEAD -- agui` shows how, and `git checkout -p -- agui` takes back what you choose."""
 REQUIREMENT = re.compile(r"(agui-django(?:\[[\w, -]*\])? *== *)[\w.+!-]+")
 
