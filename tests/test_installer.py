@@ -282,8 +282,7 @@ def test_an_agent_comes_and_goes(shop, form, layout):
     assert git(project, "status", "--short") == ""
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("has_admin", [False, True])
+@pytest.mark.parametrize("has_admin", [True, *at_night(False)])
 def test_the_projects_own_tests_pass_as_before(shop, has_admin):
     """Django's test command imports every package that it finds."""
     if not has_admin:
@@ -755,11 +754,12 @@ def tokens_of(client: Client) -> int:
     return json.loads(result["content"])["api_tokens"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("layout", "name", "creation"),
     [
         (plain, "ada", ["--username", "ada", "--email", "ada@example.com"]),
-        pytest.param(split_settings, "ada@example.com", ["--email", "ada@example.com"], marks=pytest.mark.nightly),
+        (split_settings, "ada@example.com", ["--email", "ada@example.com"]),
     ],
 )
 def test_an_agent_answers_under_the_projects_own_login(shop, layout, name, creation):
@@ -1007,8 +1007,8 @@ def no_manage(project: Path) -> None:
         (broken_settings, "No module named 'nowhere'"),
         (own_assistant, "assistant exists already"),
         (own_page, "has a page at /assistant/ already"),
-        (taken_back, "take 'agui' out of INSTALLED_APPS again"),
         *rows_at_night(
+            (taken_back, "take 'agui' out of INSTALLED_APPS again"),
             (old_django, "runs on Django 4.2, and the agent needs 5.2 or 6."),
             (own_label, "an application 'assistant' of its own"),
             (no_sessions, "needs 'django.contrib.staticfiles' in INSTALLED_APPS"),
