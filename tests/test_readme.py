@@ -85,7 +85,7 @@ def plain_path(tmp_path: Path) -> str:
 
 @pytest.mark.nightly
 def test_projects_quick_start_with_pip(bake, tmp_path: Path, plain_path: str):
-    project = bake(project_slug="started")
+    project = bake(project_slug="started", engine="package")
     log = tmp_path / "log"
     with shell(quick_start(project / "README.md"), project, log, PATH=plain_path) as port:
         said = log.read_text()
