@@ -115,7 +115,7 @@ function nodesAndRest(text, growing, links) {
   } catch (error) {
     // The text may be nested too deeply.
     console.warn("agui-chat: a text could not be read as Markdown.", error);
-    return { nodes: [["div", { class: "block plain" }, [source]]], done: nothing, links };
+    return { nodes: [["div", { class: "block plain", dir: "auto" }, [source]]], done: nothing, links };
   }
 }
 
@@ -128,7 +128,7 @@ function build(tokens) {
   const nodes = [];
   const stack = [];
   for (const token of tokens) {
-    if (!stack.length) stack.push((nodes[nodes.length] = ["div", { class: "block" }, []]));
+    if (!stack.length) stack.push((nodes[nodes.length] = ["div", { class: "block", dir: "auto" }, []]));
     take(token, stack, false);
     if (stack.length === 1) stack.pop();
   }

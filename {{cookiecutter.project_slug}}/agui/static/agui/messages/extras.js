@@ -60,8 +60,8 @@ export class Extras {
       return module && new module.StandingQuestions(context, list);
     });
     this.#need(hasNotes, "notes", async () => {
-      const loading = lazy(() => import("./turn-notes.js"), () => this.#failPlainly(session));
-      const module = await context.withStyle(loading);
+      const fail = () => this.#failPlainly(session);
+      const module = await lazy(() => import("./turn-notes.js"), fail);
       return module && new module.TurnNotes(context, list, failure);
     });
     for (const extra of this.#made.values()) extra?.render(session, views, messages);

@@ -4,8 +4,13 @@
  * that is a guest on another page. Each is loaded with its first use.
  */
 
+import { lazy } from "../dom/lazy.js";
+
 /** @typedef {import("../threads/drawer.js").ThreadsDrawer} ThreadsDrawer */
 /** @typedef {import("./placement.js").Placement} Placement */
+
+/** The page itself is loaded first. */
+const READY_MS = 2000;
 
 export class Companions {
   #parts;
@@ -15,9 +20,12 @@ export class Companions {
   #drawer;
   /** @type {Placement | undefined} */
   #placement;
+  #ready = 0;
 
   /**
-   * @param {import("./chat-page.js").Parts} parts @param {HTMLElement} panel
+   * @param {import("./chat-page.js").Parts
+   *   & { transcript: import("../messages/transcript.js").Transcript }} parts
+   * @param {HTMLElement} panel
    * @param {import("../dom/lazy.js").Load} load
    */
   constructor(parts, panel, load) {
@@ -67,6 +75,17 @@ export class Companions {
     return this.#drawer;
   }
 
+  /** Load what must be there before it is needed, once there is a chat to be seen. */
+  #makeReady() {
+    const panel = this.#panel;
+    const load = async () => {
+      const module = await lazy(() => import("./ready.js"));
+      module?.prepare({ ...this.#parts, panel, openThreads: () => this.#loadDrawer() });
+    };
+    if (panel.offsetParent) load();
+    else panel.addEventListener("focusin", load, { once: true });
+  }
+
   // --- The frame
 
   /** Follow the attribute `placement`; without one the chat fills its own box. */
@@ -82,6 +101,7 @@ export class Companions {
   }
 
   connect() {
+    this.#ready ||= setTimeout(() => this.#makeReady(), READY_MS);
     this.place();
     this.#placement?.connect();
   }

@@ -48,10 +48,14 @@ export class Outbox {
     // The server rejects a message without any text.
     const content = text.trim() || attachments.map(({ name }) => name).join(", ");
     if (!content || phase === "loading" || conversation.status === "waiting") return false;
-    if (busy && this.queued) return false;
+    // A message that found no network goes first.
+    const isLost = conversation.error?.code === "connection_lost" && this.#state.isUndelivered;
+    const waits = busy || isLost;
+    if (waits && this.queued) return false;
     const id = queuedId ?? uuid();
-    if (busy) {
+    if (waits) {
       this.queue({ id, text, attachments });
+      if (!busy) this.retry();
       return true;
     }
     this.#state.dropUndelivered();

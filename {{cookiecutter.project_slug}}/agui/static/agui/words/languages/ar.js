@@ -156,8 +156,8 @@ export const STRINGS = {
   threadsFailed: "تعذّر تحميل المحادثات.",
   untitled: "بلا عنوان",
   loadMore: "عرض المزيد",
-  rename: "إعادة تسمية «{title}»",
-  remove: "حذف «{title}»",
+  rename: "إعادة التسمية",
+  remove: "حذف",
   newTitle: "العنوان الجديد",
   renameFailed: "تعذّرت إعادة تسمية «{title}».",
   removed: "حُذفت «{title}».",
@@ -259,6 +259,7 @@ export const STRINGS = {
   unknown_encoding: "لا يمكن قراءة هذا النص بشكل مؤكد. احفظه بترميز UTF-8 ثم أرسله مجددًا.",
   texts: "نصوص",
   file_unreadable: "تعذّرت القراءة: هذا مجلد، أو أنه تغيّر بعد اختياره.",
+  sentLater: "رسالتك محفوظة هنا، وستُرسل عندما يعود الاتصال.",
   not_a_stream: "تعذّرت قراءة رد الخادم.",
 
   endRecording: "إنهاء التسجيل",

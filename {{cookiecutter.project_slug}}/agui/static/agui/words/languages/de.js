@@ -150,8 +150,8 @@ export const STRINGS = {
   threadsFailed: "Die Unterhaltungen konnten nicht geladen werden.",
   untitled: "Ohne Titel",
   loadMore: "Mehr laden",
-  rename: "„{title}“ umbenennen",
-  remove: "„{title}“ löschen",
+  rename: "Umbenennen",
+  remove: "Löschen",
   newTitle: "Neuer Titel",
   renameFailed: "„{title}“ konnte nicht umbenannt werden.",
   removed: "„{title}“ wurde gelöscht.",
@@ -248,6 +248,7 @@ export const STRINGS = {
     "Dieser Text ist nicht sicher lesbar. Speichern Sie ihn als UTF-8 und senden Sie ihn neu.",
   texts: "Texte",
   file_unreadable: "Das lässt sich nicht lesen: Es ist ein Ordner oder wurde inzwischen geändert.",
+  sentLater: "Ihre Nachricht bleibt hier und wird gesendet, sobald die Verbindung wieder da ist.",
   not_a_stream: "Die Antwort des Servers ist nicht lesbar.",
 
   endRecording: "Aufnahme beenden",
