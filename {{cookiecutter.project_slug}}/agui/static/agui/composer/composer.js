@@ -172,7 +172,8 @@ export class Composer {
     setAttribute(this.#stop, "aria-disabled", stopping && "true");
     const isFull = busy && Boolean(queued);
     this.#send.hidden = busy && nothing;
-    this.#send.disabled = nothing || held || conversation.status === "waiting" || isFull;
+    this.#send.disabled = nothing || held || conversation.status === "waiting";
+    setAttribute(this.#send, "aria-disabled", isFull && "true"); // A press tells why.
     this.#send.ariaLabel = label;
     this.#send.title = held ? filesOpen : isFull ? queueFull : label;
   }

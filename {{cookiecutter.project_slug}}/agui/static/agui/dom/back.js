@@ -11,14 +11,16 @@
 /** What is open, the last one on top. @type {{ level: number, close: () => void }[]} */
 let layers = [];
 /** The level of the current step. */
-let current = levelOf(history.state);
+let current = 0;
+let isListening = false;
 
 /** @param {any} state @returns {number} */
 function levelOf(state) {
   return state?.aguiLayer ?? 0;
 }
 
-addEventListener("popstate", (event) => {
+/** A step back, or forward. @param {PopStateEvent} event */
+function stepped(event) {
   const before = current;
   current = levelOf(event.state);
   if (current >= before) return;
@@ -27,15 +29,23 @@ addEventListener("popstate", (event) => {
   layers = layers.filter(({ level }) => level <= current);
   for (const { close } of closed.reverse()) close();
   if (!closed.length) history.back();
-}, { capture: true });
+}
 
-document.addEventListener("ag-ui-thread", () => (current = levelOf(history.state)));
+function listen() {
+  if (isListening) return;
+  isListening = true;
+  const look = () => (current = levelOf(history.state));
+  look();
+  addEventListener("popstate", stepped, { capture: true });
+  document.addEventListener("ag-ui-thread", look);
+}
 
 /**
  * Let Back close what was opened. Call what this returns when it is closed.
  * @param {() => void} close
  */
 export function closeOnBack(close) {
+  listen();
   const level = (layers.at(-1)?.level ?? 0) + 1;
   const layer = { level, close };
   layers.push(layer);

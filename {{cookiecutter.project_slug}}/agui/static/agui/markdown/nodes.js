@@ -115,7 +115,7 @@ function nodesAndRest(text, growing, links) {
   } catch (error) {
     // The text may be nested too deeply.
     console.warn("agui-chat: a text could not be read as Markdown.", error);
-    return { nodes: [["div", { class: "block plain", dir: "auto" }, [source]]], done: nothing, links };
+    return { nodes: [["div", { class: "block plain" }, [source]]], done: nothing, links };
   }
 }
 

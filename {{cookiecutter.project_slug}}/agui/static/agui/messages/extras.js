@@ -47,7 +47,7 @@ export class Extras {
       return module && new module.READING.MessageActions(context, list);
     });
     this.#need(queued, "queued", async () => {
-      const module = await context.withStyle(lazy(() => import("./queued.js")));
+      const module = await lazy(() => import("./queued.js"));
       return module && new module.Queued(context, column);
     });
     this.#need(messages.at(-1)?.metadata?.follow_ups, "suggestions", async () => {

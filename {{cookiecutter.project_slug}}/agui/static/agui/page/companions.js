@@ -75,15 +75,10 @@ export class Companions {
     return this.#drawer;
   }
 
-  /** Load what must be there before it is needed, once there is a chat to be seen. */
-  #makeReady() {
-    const panel = this.#panel;
-    const load = async () => {
-      const module = await lazy(() => import("./ready.js"));
-      module?.prepare({ ...this.#parts, panel, openThreads: () => this.#loadDrawer() });
-    };
-    if (panel.offsetParent) load();
-    else panel.addEventListener("focusin", load, { once: true });
+  /** Load what must be there before it is needed. */
+  async #makeReady() {
+    const module = await lazy(() => import("./ready.js"));
+    module?.prepare(this.#panel, this.#parts, () => this.#loadDrawer());
   }
 
   // --- The frame

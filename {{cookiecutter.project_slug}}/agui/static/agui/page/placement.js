@@ -7,6 +7,8 @@ import { closeOnBack } from "../dom/back.js";
 import { h, icon, setAttribute } from "../dom/elements.js";
 
 const PHONE = "(max-width: 600px), (max-height: 480px)";
+/** A docked chat leaves at least this share of the window to the page. */
+const SHARE = 0.5;
 /** From this width on, the page has room beside the column. */
 const WIDE = "(min-width: 60rem)";
 const NARROWEST = 280;
@@ -196,7 +198,7 @@ export class Placement {
 
   /** @param {number | null} width in pixels; null is the width of the stylesheet */
   #resize(width) {
-    const most = Math.max(NARROWEST, document.documentElement.clientWidth - NARROWEST);
+    const most = Math.max(NARROWEST, Math.floor(document.documentElement.clientWidth * SHARE));
     const pixels = Math.round(Math.min(Math.max(width ?? 0, NARROWEST), most));
     this.#frame.style.setProperty("--_docked", width ? `${pixels}px` : null);
     setAttribute(this.#edge, "aria-valuemax", most);

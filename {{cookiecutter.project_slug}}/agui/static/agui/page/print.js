@@ -7,6 +7,7 @@ const STYLE = `
 .paper { display: none; }
 @media print {
   :host { color-scheme: light !important; font-size: 10.5pt; line-height: 1.5; --_background: #fff !important; --_surface: #fff !important; --_text: #000 !important; --_muted: #444 !important; --_border: #999 !important; --_accent: #000 !important; --_danger: #000 !important; --_shadow: none !important; --_radius: 6px !important; --_large: 6px !important; --_width: none !important; }
+  :host, .panel, .log { height: auto; overflow: visible; }
   :host([placement]) { display: none !important; }
   .panel, .transcript, .log, .messages, .assistant, .user { display: block; }
   .panel { container-type: normal; padding: 0 !important; }
@@ -19,7 +20,7 @@ const STYLE = `
   .paper p { color: #444; font-size: .85rem; }
   .bubble { background: none; border: 1px solid #999; border-radius: 6px; max-width: none; }
   .bubble.folded { max-height: none; mask-image: none; }
-  .actions, .composer, .drawer, .chips, .working, .undo-bar, .earlier, .jump, .edge, .launcher, .notify, .suggestions, slot[name="footer"], input[type="search"], button:not(.sort, .tools-fold) { display: none !important; }
+  .actions, .header, .composer, .drawer, .chips, .working, .undo-bar, .earlier, .jump, .edge, .launcher, .notify, .suggestions, slot[name="footer"], input[type="search"], button:not(.sort, .tools-fold) { display: none !important; }
   .sort::after { display: none; }
   .code pre, .value, .prose pre { max-height: none; overflow: visible; overflow-wrap: anywhere; white-space: pre-wrap; }
   .table, .data-table > .table { max-height: none; overflow: visible; }
@@ -37,8 +38,8 @@ const STYLE = `
 }
 `;
 
-/** @param {import("./ready.js").Context} context */
-export function preparePrint({ panel, transcript, host, strings }) {
+/** @param {HTMLElement} panel @param {import("./ready.js").Parts} parts */
+export function preparePrint(panel, { transcript, host, strings }) {
   adopt(panel, STYLE);
   const head = h("div", { class: "paper", part: "paper" });
   const page = document.documentElement.style;

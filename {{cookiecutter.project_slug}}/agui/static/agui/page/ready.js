@@ -10,10 +10,9 @@ import { lazy } from "../dom/lazy.js";
 /** @typedef {import("../agui-chat.d.ts").AguiChatElement} Host */
 /**
  * @typedef {{
- *   panel: HTMLElement, transcript: import("../messages/transcript.js").Transcript, host: Host,
+ *   transcript: import("../messages/transcript.js").Transcript, host: Host,
  *   strings: import("../words/strings.js").Strings,
- *   openThreads: () => Promise<import("../threads/drawer.js").ThreadsDrawer | null>,
- * }} Context
+ * }} Parts
  */
 
 /** The part of the chat that an on-screen keyboard covers, if the browser leaves that to us. */
@@ -22,15 +21,28 @@ const STYLE = `
 `;
 const SMALLEST_KEYBOARD = 80;
 
-/** @param {Context} context */
-export function prepare(context) {
-  const { panel, host, openThreads } = context;
-  lazy(() => import("../messages/turn-notes.js"));
-  lazy(() => import("./print.js")).then((module) => module?.preparePrint(context));
-  if (!isTouch()) return;
+/**
+ * @param {HTMLElement} panel @param {Parts} parts
+ * @param {() => Promise<import("../threads/drawer.js").ThreadsDrawer | null>} loadThreads
+ */
+export function prepare(panel, parts, loadThreads) {
+  const load = () => {
+    lazy(() => import("../messages/turn-notes.js"));
+    lazy(() => import("../messages/queued.js"));
+    lazy(() => import("./print.js")).then((it) => it?.preparePrint(panel, parts));
+    if (isTouch()) followFingers(panel, parts, loadThreads);
+  };
+  // A collapsed chat of another page may never be opened.
+  if (panel.offsetParent) load();
+  else panel.addEventListener("focusin", load, { once: true });
+}
+
+/** @param {Parameters<typeof prepare>} context */
+async function followFingers(...[panel, { host }, loadThreads]) {
   stayAboveKeyboard(panel);
   if (!host.client.hasThreads) return;
-  lazy(() => import("../threads/touch.js")).then((it) => it?.swipeToOpen(panel, openThreads));
+  const touch = await lazy(() => import("../threads/touch.js"));
+  touch?.swipeToOpen(panel, loadThreads);
 }
 
 /**

@@ -42,11 +42,8 @@ export class Styles {
     this.#root.append(link);
     return new Promise((show) => {
       link.onload = show;
-      link.onerror = () => {
-        link.remove();
-        this.#frame = undefined; // The next use tries again.
-        show(null);
-      };
+      // The next use tries again.
+      link.onerror = () => show((this.#frame = undefined));
     });
   }
 }

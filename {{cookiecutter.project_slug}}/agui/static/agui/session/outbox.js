@@ -44,12 +44,13 @@ export class Outbox {
    *   sent it already
    */
   send(text, attachments = [], queuedId) {
-    const { busy, phase, conversation } = this.#state;
+    const { busy, phase, conversation, isUndelivered, turn } = this.#state;
     // The server rejects a message without any text.
     const content = text.trim() || attachments.map(({ name }) => name).join(", ");
     if (!content || phase === "loading" || conversation.status === "waiting") return false;
     // A message that found no network goes first.
-    const isLost = conversation.error?.code === "connection_lost" && this.#state.isUndelivered;
+    const isNew = isUndelivered && !turn?.versions;
+    const isLost = isNew && conversation.error?.code === "connection_lost";
     const waits = busy || isLost;
     if (waits && this.queued) return false;
     const id = queuedId ?? uuid();

@@ -248,6 +248,8 @@ export const STRINGS = {
     "Dieser Text ist nicht sicher lesbar. Speichern Sie ihn als UTF-8 und senden Sie ihn neu.",
   texts: "Texte",
   file_unreadable: "Das lässt sich nicht lesen: Es ist ein Ordner oder wurde inzwischen geändert.",
+  showWhole: "Alles zeigen",
+  showLess: "Weniger zeigen",
   sentLater: "Ihre Nachricht bleibt hier und wird gesendet, sobald die Verbindung wieder da ist.",
   not_a_stream: "Die Antwort des Servers ist nicht lesbar.",
 
