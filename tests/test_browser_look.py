@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import npm_install
 from daily import at_night
-from pages import Page, Route, drawn, expect, first, message_box, open_stream
+from page_costs import open_thread
+from pages import Page, Route, drawn, expect, finished, first, message_box, open_stream
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 380, "height": 740}
@@ -760,13 +761,40 @@ def test_words_of_the_page_win_over_those_of_the_language(new_page, live_project
 # --- What the browser forbids
 
 
-def test_print_has_the_whole_conversation_and_nothing_to_press(chat):
-    push = open_stream(chat)
+def paper(page: Page) -> None:
+    """Let the page be as it is while the browser prints it."""
+    page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+
+
+def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, live_project, signed_in):
+    page = new_page(storage_state=signed_in)
+    with page.expect_response("**/page/print*.js"):
+        page.goto(live_project.url)
+    open_thread(page, 200)
+    expect(page.locator(".message")).to_have_count(20)
+    assert len(re.findall(rb"/Type /Page\b", page.pdf())) > 8
+    expect(page.locator(".message")).to_have_count(20)  # as before
+    push = open_stream(page)
+    text = "[here](https://example.com/a) and <https://example.com/b>\n\n```js\n" + "word " * 90 + "\n```\n"
     push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
-    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "line\n\n" * 150})
+    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text})
     push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
-    expect(chat.locator(".prose p")).to_have_count(150)
-    assert len(re.findall(rb"/Type /Page\b", chat.pdf())) > 3
-    chat.emulate_media(media="print")
-    for part in (".composer", ".header", ".icon-button"):
-        expect(chat.locator(part).first).to_be_hidden()
+    code = page.locator(".code pre")
+    expect(code).to_be_visible()
+    finished(page)
+    paper(page)
+    expect(page.locator(".message")).to_have_count(202)
+    assert page.locator("agui-chat button").filter(visible=True).count() == 0
+    for part in (".composer", ".header"):
+        expect(page.locator(part).first).to_be_hidden()
+    expect(page.locator(".paper h1")).to_be_visible()
+    expect(page.locator(".paper p")).to_have_text(re.compile(r"\b20\d\d\b"))
+    after = "link => getComputedStyle(link, '::after').content"
+    links = page.locator(".prose a")
+    assert "https://example.com/a" in links.first.evaluate(after)
+    assert links.last.evaluate(after) == "none"
+    assert code.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
+    assert page.locator(".prose").last.evaluate("e => getComputedStyle(e).color") == "rgb(0, 0, 0)"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(page.locator(".paper")).to_have_count(0)

@@ -12,7 +12,7 @@ import pytest
 from conftest import element_modules, page_folders
 from page_costs import answer, open_thread, settle, stream
 from pages import Page, Response, expect, finished, message_box, new_chat, open_stream, say, sign_in
-from servers import LiveProject, serve
+from servers import LiveProject, serve, wait_until
 from test_javascript import run_element_tests
 
 pytestmark = pytest.mark.browser
@@ -21,6 +21,9 @@ pytestmark = pytest.mark.browser
 MAX_GZIPPED_BYTES_IN_USE = 44_900
 # Many small modules with their comments, each compressed by itself.
 MAX_GZIPPED_BYTES_IN_DEVELOPMENT = 75_000
+# What the page loads when nothing else is to do, so that it is there without a network or on paper.
+IDLE = re.compile(r"/(ready|turn-notes|queued|print)[.\w]*js$")
+MAX_GZIPPED_BYTES_WHEN_IDLE = 6_000
 PRODUCTION = {
     "DEBUG": "0",
     "SECRET_KEY": "only-for-a-test-on-the-loopback-interface-" + "0123456789",
@@ -97,7 +100,11 @@ def test_page_is_light_in_use(new_page, production):
     page.wait_for_load_state("networkidle")
     first = total(weigh(responses))
     read_an_answer(page)
-    weights = weigh(responses)
+    wait_until(lambda: len([one for one in responses if IDLE.search(one.url)]) == 4 or page.wait_for_timeout(50))
+    loaded_by_now = weigh(responses)
+    idle = {name: weight for name, weight in loaded_by_now.items() if IDLE.search(name)}
+    weights = {name: weight for name, weight in loaded_by_now.items() if name not in idle}
+    assert total(idle) < MAX_GZIPPED_BYTES_WHEN_IDLE
     assert first < total(weights) < MAX_GZIPPED_BYTES_IN_USE
     assert not [name for name in weights if ON_DEMAND.search(name)]
     assert len(weights) < 10

@@ -128,7 +128,9 @@ function build(tokens) {
   const nodes = [];
   const stack = [];
   for (const token of tokens) {
-    if (!stack.length) stack.push((nodes[nodes.length] = ["div", { class: "block", dir: "auto" }, []]));
+    if (!stack.length) {
+      stack.push((nodes[nodes.length] = ["div", { class: "block", dir: "auto" }, []]));
+    }
     take(token, stack, false);
     if (stack.length === 1) stack.pop();
   }

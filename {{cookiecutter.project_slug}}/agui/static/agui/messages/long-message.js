@@ -7,7 +7,9 @@ import { adopt } from "../dom/own-style.js";
 export const LONG_WORDS = { showWhole: "Show all", showLess: "Show less" };
 
 const STYLE = `
-.bubble.folded { mask-image: linear-gradient(#000 calc(100% - 4rem), #0000); max-height: 15rem; overflow: clip; }
+.bubble.folded {
+  mask-image: linear-gradient(#000 calc(100% - 4rem), #0000); max-height: 15rem; overflow: clip;
+}
 .fold { margin-block-start: -.25rem; }
 .edited > .fold { display: none; }
 `;

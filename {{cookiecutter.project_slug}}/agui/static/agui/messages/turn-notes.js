@@ -28,10 +28,17 @@ export const NOTE_WORDS = {
 const NOTED = ["answer_cut", "files_left_out"];
 
 const STYLE = `
-.failure { align-items: center; background: color-mix(in srgb, var(--_danger) 8%, var(--_background)); border-radius: var(--_radius); display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.25rem; padding: .75rem .9rem; }
+.failure {
+  align-items: center; background: color-mix(in srgb, var(--_danger) 8%, var(--_background));
+  border-radius: var(--_radius); display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.25rem;
+  padding: .75rem .9rem;
+}
 .failure > .icon { color: var(--_danger); flex: none; }
 .failure > div { flex: 1 1 12rem; font-size: .95rem; line-height: 1.45; overflow-wrap: anywhere; }
-.failure small { align-items: center; display: flex; color: var(--_muted); font-family: var(--_mono); font-size: .75rem; }
+.failure small {
+  align-items: center; display: flex; color: var(--_muted); font-family: var(--_mono); font-size:
+  .75rem;
+}
 .failure small span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .failure small .icon-button { height: 1.75rem; width: 1.75rem; }
 .failure small .icon { height: .95rem; width: .95rem; }

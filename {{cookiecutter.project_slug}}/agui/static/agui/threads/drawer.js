@@ -120,12 +120,8 @@ export class ThreadsDrawer {
     element.addEventListener("close", () => this.#closed());
     element.addEventListener("keydown", (event) => this.#keydown(event));
     new ResizeObserver(() => this.#fit()).observe(this.#context.panel);
-    if (isTouch()) this.#followFingers();
-  }
-
-  async #followFingers() {
-    const touch = await lazy(() => import("./touch.js"));
-    touch?.followFingers(this, this.#list.element);
+    const rows = this.#list.element;
+    if (isTouch()) lazy(() => import("./touch.js")).then((it) => it?.followFingers(this, rows));
   }
 
   get #isBeside() {

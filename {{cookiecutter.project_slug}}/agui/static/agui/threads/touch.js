@@ -35,7 +35,8 @@ export function swipeToOpen(panel, load) {
       const { left, right } = panel.getBoundingClientRect();
       const fromEdge = isMirrored(panel) ? right - clientX : clientX - left;
       const isFree = !panel.querySelector("dialog[open]") && !`${getSelection()}`;
-      return isFree && fromEdge < EDGE_PIXELS && !(/** @type {Element} */ (target).closest(SCROLLS));
+      const scrolls = /** @type {Element} */ (target).closest(SCROLLS);
+      return isFree && fromEdge < EDGE_PIXELS && !scrolls;
     },
     forward: true,
     open: async () => {

@@ -28,7 +28,7 @@ export const STRINGS = {
   noRecords: "Keine Einträge gefunden.",
   recordsFailed: "Die Suche ist fehlgeschlagen. Tippen Sie weiter, um es erneut zu versuchen.",
   sendNext: "Senden, sobald die Antwort fertig ist",
-  queueFull: "Es wartet schon eine Nachricht",
+  queueFull: "Eine Nachricht wartet schon. Senden Sie diese danach.",
   you: "Sie",
   jump: "Zur neuesten Nachricht",
   earlier: "Frühere Nachrichten zeigen",
