@@ -72,7 +72,8 @@ def needed(text: str) -> list[float]:
 
 def test_page_names_the_oldest_browsers_that_can_show_it():
     (named,) = re.findall(
-        r"\*\*Chrome and Edge ([\d.]+), Firefox ([\d.]+) and Safari ([\d.]+)\*\*", (ENGINE / "manual/page.md").read_text()
+        r"\*\*Chrome and Edge ([\d.]+), Firefox ([\d.]+) and Safari ([\d.]+)\*\*",
+        (ENGINE / "manual/page.md").read_text(),
     )
     assert dict(zip(BROWSERS, map(float, named), strict=True)) == dict(zip(BROWSERS, needed(code()), strict=True))
 

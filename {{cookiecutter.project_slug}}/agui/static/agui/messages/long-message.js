@@ -10,7 +10,7 @@ const STYLE = `
 .bubble.folded {
   mask-image: linear-gradient(#000 calc(100% - 4rem), #0000); max-height: 15rem; overflow: clip;
 }
-.fold { margin-block-start: -.25rem; }
+.button.fold { border-color: transparent; color: var(--_muted); margin-block-start: -.25rem; }
 .edited > .fold { display: none; }
 `;
 /** Shorter texts are not worth a button. */
@@ -40,7 +40,7 @@ export function foldLong(bubble, strings) {
     // The end of the text was in view; what is in view now must not be somewhere else.
     if (isOpen) bubble.scrollIntoView({ block: "nearest" });
   };
-  const button = h("button", { type: "button", class: "button quiet fold", onclick });
+  const button = h("button", { type: "button", class: "button fold", onclick });
   buttons.set(bubble, button);
   fold(true);
   bubble.after(button);

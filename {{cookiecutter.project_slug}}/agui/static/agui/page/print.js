@@ -7,11 +7,11 @@ const STYLE = `
 .paper { display: none; }
 @media print {
   :host {
-    color-scheme: light !important; font-size: 10.5pt; line-height: 1.5; --_background: #fff
-    !important; --_surface: #fff !important; --_text: #000 !important; --_muted: #444 !important;
-    --_border: #999 !important; --_accent: #000 !important; --_danger: #000 !important; --_shadow:
-    none !important; --_radius: 6px !important; --_large: 6px !important; --_width: none
-    !important;
+    color-scheme: light !important; font-size: 10.5pt; line-height: 1.5;
+    --_background: #fff !important; --_surface: #fff !important; --_text: #000 !important;
+    --_muted: #444 !important; --_border: #999 !important; --_accent: #000 !important;
+    --_danger: #000 !important; --_shadow: none !important; --_radius: 6px !important;
+    --_large: 6px !important; --_width: none !important;
   }
   :host, .panel, .log { height: auto; overflow: visible; }
   :host([placement]) { display: none !important; }
@@ -25,15 +25,15 @@ const STYLE = `
     border-bottom: 1px solid #999; display: block; margin-bottom: 1.25rem; padding-bottom: .6rem;
   }
   .paper h1 {
-    font-size: 1.4rem; line-height: 1.3; text-align: -webkit-match-parent; text-align:
-    match-parent;
+    font-size: 1.4rem; line-height: 1.3;
+    text-align: -webkit-match-parent; text-align: match-parent;
   }
   .paper p { color: #444; font-size: .85rem; }
   .bubble { background: none; border: 1px solid #999; border-radius: 6px; max-width: none; }
-  .bubble.folded { max-height: none; mask-image: none; }
+  .user > .bubble.folded { break-inside: auto; mask-image: none; max-height: none; }
   .actions, .header, .composer, .drawer, .chips, .working, .undo-bar, .earlier, .jump, .edge,
-  .launcher, .notify, .suggestions, slot[name="footer"], input[type="search"], button:not(.sort,
-  .tools-fold) {
+  .launcher, .notify, .suggestions, slot[name="footer"], input[type="search"],
+  button:not(.sort, .tools-fold) {
     display: none !important;
   }
   .sort::after { display: none; }
@@ -45,19 +45,18 @@ const STYLE = `
   :is(th, td), .data-table :is(td, tbody th) {
     max-width: none; overflow-wrap: anywhere; white-space: normal;
   }
-  thead th { position: static; }
+  .data-table thead th { position: static; }
   thead { display: table-header-group; }
   .code, .tool, .activity, .table, .bubble, tr, blockquote, svg, img, .failure {
     break-inside: avoid;
   }
-  .bubble.folded { break-inside: auto; }
   .prose :is(h1, h2, h3, h4, h5, h6), .code-head, .tool > summary { break-after: avoid; }
   .prose :is(p, li) { orphans: 3; widows: 3; }
   .user { break-after: avoid; }
   .prose a { color: #000; }
   .prose a[data-address]::after {
-    color: #444; content: " (" attr(data-address) ")"; direction: ltr; display: inline; font-size:
-    .85em; overflow-wrap: anywhere; unicode-bidi: isolate;
+    color: #444; content: " (" attr(data-address) ")"; direction: ltr; display: inline;
+    font-size: .85em; overflow-wrap: anywhere; unicode-bidi: isolate;
   }
 }
 `;
