@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pages import Page, drawn, expect, finished, message_box, say
-from test_browser_cards import FINISHED, STARTED, answer_with
+from test_browser_cards import FINISHED, STARTED, answer_with, approval, asking
 
 pytestmark = pytest.mark.browser
 
@@ -99,12 +99,10 @@ def test_fields_of_messages_and_questions_act_only_on_an_enter_of_the_user(scrip
     type_with_all(comment, lambda: expect(comment).to_be_visible())
     comment.press("Enter")
     expect(comment).to_have_count(0)
-    asked = {"id": "q", "reason": "question", "message": "Which?", "responseSchema": {"type": "string"}}
-    sent = answer_with(
-        scripted, [STARTED, FINISHED | {"outcome": {"type": "interrupt", "interrupts": [asked]}}], [STARTED, FINISHED]
-    )
+    asked = asking(approval("q", reason="input_required", message="Which?", responseSchema={"type": "string"}))
+    sent = answer_with(scripted, asked, [STARTED, FINISHED])
     say(scripted, "ask me")
-    answer = scripted.locator(".question textarea")
+    answer = scripted.locator(".question :is(textarea, input)")
     type_with_all(answer, lambda: expect(answer).to_be_visible())
     assert len(sent) == 1
     answer.press("Enter")

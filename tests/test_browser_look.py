@@ -780,7 +780,7 @@ def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, live_pr
     push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
     push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text})
     push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
-    code = page.locator(".code pre")
+    code = page.locator(".code pre").last
     expect(code).to_be_visible()
     finished(page)
     paper(page)
@@ -791,7 +791,7 @@ def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, live_pr
     expect(page.locator(".paper h1")).to_be_visible()
     expect(page.locator(".paper p")).to_have_text(re.compile(r"\b20\d\d\b"))
     after = "link => getComputedStyle(link, '::after').content"
-    links = page.locator(".prose a")
+    links = page.locator(".prose").last.locator("a")
     assert "https://example.com/a" in links.first.evaluate(after)
     assert links.last.evaluate(after) == "none"
     assert code.evaluate("pre => pre.scrollWidth <= pre.clientWidth")

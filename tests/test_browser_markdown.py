@@ -360,7 +360,7 @@ ALLOWED_TAGS = (
     "div p a details summary code pre span button table thead tbody tr th td br ul ol li h1 h2 h3 hr blockquote em strong "
     "del b i u s mark kbd sub sup"
 ).split()
-ALLOWED_ATTRIBUTES = "class part href title target rel type tabindex align start".split()
+ALLOWED_ATTRIBUTES = "class dir part href title target rel type tabindex align start".split()
 
 
 def test_no_text_can_do_anything(chat, live_project):
