@@ -12,6 +12,7 @@ import { adopt } from "../dom/own-style.js";
 export const QUEUE_WORDS = {
   editQueued: "Edit the waiting message",
   removeQueued: "Remove the waiting message",
+  sendAfter: "One message is waiting already. Send this one after it.",
 };
 
 const STYLE = `
@@ -27,13 +28,14 @@ export class Queued {
   #files = h("span", { class: "muted" });
   /** Says that a second message can't wait. */
   #full = h("span", { role: "status" });
+  #words;
   #context;
   element;
 
   /** @param {import("../types.d.ts").MessageContext} context @param {HTMLElement} column */
   constructor(context, column) {
     const { strings } = (this.#context = context);
-    const words = { ...QUEUE_WORDS, ...strings };
+    const words = (this.#words = { ...QUEUE_WORDS, ...strings });
     this.element = h(
       "div",
       {
@@ -78,12 +80,12 @@ export class Queued {
     const isEnter = key === "Enter" && !shiftKey && !isComposing && keyCode !== 229;
     const sends = event.type === "click" ? target.closest("[part=send]") : target.matches(".input");
     if (this.element.hidden || !sends || (event.type === "keydown" && !isEnter)) return;
-    const { host, strings } = this.#context;
+    const { host } = this.#context;
     setTimeout(() => {
       /** @type {HTMLTextAreaElement | null | undefined} */
       const input = host.shadowRoot?.querySelector(".input");
       if (this.element.hidden || !input?.value.trim()) return;
-      setText(this.#full, strings.queueFull);
+      setText(this.#full, this.#words.sendAfter);
       this.element.scrollIntoView({ block: "nearest" });
     });
   }

@@ -20,7 +20,6 @@ export class Companions {
   #drawer;
   /** @type {Placement | undefined} */
   #placement;
-  #ready = 0;
 
   /**
    * @param {import("./chat-page.js").Parts
@@ -32,6 +31,7 @@ export class Companions {
     this.#parts = parts;
     this.#panel = panel;
     this.#load = load;
+    setTimeout(() => this.#makeReady(), READY_MS);
     const { host, memory } = parts;
     const isFilling = !host.hasAttribute("placement");
     if (host.client.hasThreads && isFilling && memory.sidebar) this.#loadDrawer();
@@ -96,7 +96,6 @@ export class Companions {
   }
 
   connect() {
-    this.#ready ||= setTimeout(() => this.#makeReady(), READY_MS);
     this.place();
     this.#placement?.connect();
   }

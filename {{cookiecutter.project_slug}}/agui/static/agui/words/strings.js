@@ -24,7 +24,7 @@ export const STRINGS = {
   skills: "Skills",
   dictate: "Dictate",
   sendNext: "Send when the answer is complete",
-  queueFull: "One message is waiting already. Send this one after it.",
+  queueFull: "One message is waiting already",
   you: "You",
   jump: "Go to the latest message",
   earlier: "Show earlier messages",
