@@ -52,10 +52,9 @@ def minutes_told(response: Any) -> int:
 
 
 def test_after_a_refusal_the_password_has_the_focus():
-    focused = re.findall(r'<input type="\w+" name="(\w+)"[^>]* autofocus>', sign_in().content.decode())
-    assert focused == ["password"]
-    fresh = Client().get(PAGES[0]).content.decode()
-    assert re.findall(r'<input type="\w+" name="(\w+)"[^>]*autofocus>', fresh) == ["username"]
+    field = r'<input type="\w+" name="(\w+)"[^>]*autofocus>'
+    assert re.findall(field, sign_in().content.decode()) == ["password"]
+    assert re.findall(field, Client().get(PAGES[0]).content.decode()) == ["username"]
 
 
 @pytest.mark.parametrize("page", PAGES)
