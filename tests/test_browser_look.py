@@ -441,16 +441,16 @@ def stored(page: Page, url: str) -> Iterator[str]:
     yield "drawer"
     inside.locator(".drawer li").nth(1).hover()
     inside.locator(".drawer li .icon-more").nth(1).click()
-    expect(inside.locator(".menu")).to_be_visible()
+    expect(inside.locator("[role=menu]")).to_be_visible()
     yield "drawer-menu"
-    inside.locator(".menu .danger").click()
+    inside.locator("[role=menu] .danger").click()
     expect(inside.locator(".undo-bar")).to_be_visible()
     # A title of the other direction does not turn the sentence around.
     bar, text = [inside.locator(place).evaluate(DIRECTION) for place in (".undo-bar", ".undo-bar > span")]
     assert bar == text
     inside.locator(".drawer li").nth(0).hover()
     inside.locator(".drawer li .icon-more").nth(0).click()
-    inside.locator(".menu > button").first.click()
+    inside.locator("[role=menuitem]").first.click()
     expect(inside.locator(".thread-input")).to_be_visible()
     yield "drawer-undo-rename"
     row = threads.pop()

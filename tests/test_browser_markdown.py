@@ -433,7 +433,7 @@ def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_w
     )
     expect(chat.locator("#names")).to_have_text("Grüße → &nosuchname; &uuml;")
     assert len(names) == 1
-    chat.route("**/markdown-nodes*.js*", lambda route: route.abort())
+    chat.route("**/markdown/nodes*.js*", lambda route: route.abort())
     chat.reload()
     say(chat, "list tasks")
     finished(chat)
