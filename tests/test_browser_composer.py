@@ -22,6 +22,8 @@ from pages import (
 
 pytestmark = pytest.mark.browser
 
+FULL = "One message is waiting already. Send this one after it."
+
 SELECTED = """() => {
     const input = document.querySelector("agui-chat").shadowRoot.querySelector("textarea");
     return input.value.slice(input.selectionStart, input.selectionEnd);
@@ -83,9 +85,11 @@ def test_message_waits_for_the_answer_and_arrow_up_edits_the_last(scripted, go_o
     # There is one place: what comes then stays in the input.
     message_box(scripted).fill("then that")
     expect(send).to_be_disabled()
+    send.click(force=True)  # A press tells why, as the key does.
+    expect(scripted.locator(".queued [role=status]")).to_have_text(FULL)
     message_box(scripted).press("Enter")
     expect(message_box(scripted)).to_have_value("then that")
-    expect(scripted.locator(".queued [role=status]")).to_have_text("One message is waiting already")
+    expect(scripted.locator(".queued [role=status]")).to_have_text(FULL)
     assert "end." not in scripted.locator(".assistant .prose").inner_text()
     go_on()
     expect(scripted.locator(".queued")).to_be_hidden()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from daily import at_night
-from pages import Page, drawn, expect, finished, new_chat, open_stream, say, stored
+from pages import Page, drawn, expect, finished, message_box, new_chat, open_stream, say, stored, stored_texts
 
 pytestmark = pytest.mark.browser
 
@@ -170,6 +170,31 @@ def test_a_failure_is_told_even_if_the_server_is_out_of_reach(chat: Page):
     finished(chat)
     expect(chat.locator(".failure:visible")).to_have_count(0)
     expect(chat.locator(".assistant").first).to_be_visible()
+
+
+def test_what_is_written_without_a_network_is_kept_in_its_order_and_sent_when_it_is_back(
+    new_page, live_project, signed_in
+):
+    """On a fresh page: what tells of it has come before it was needed."""
+    page = new_page(storage_state=signed_in)
+    with page.expect_response("**/queued*.js"), page.expect_response("**/turn-notes*.js"):
+        page.goto(live_project.url)
+    page.wait_for_load_state("networkidle")
+    page.context.set_offline(True)
+    say(page, "list tasks")
+    failure = page.get_by_role("alert")
+    expect(failure).to_contain_text("Your message is kept here, and is sent when the connection is back.")
+    expect(failure.locator(".icon")).to_be_visible()
+    expect(failure.get_by_role("button", name="Try again")).to_be_visible()
+    say(page, "and then this")
+    expect(page.locator(".queued")).to_contain_text("and then this")
+    say(page, "a third one")
+    expect(page.locator(".queued [role=status]")).to_contain_text("One message is waiting already")
+    expect(message_box(page)).to_have_value("a third one")
+    page.context.set_offline(False)
+    expect(page.locator(".queued")).to_be_hidden()
+    finished(page)
+    assert stored_texts(page, "user") == ["list tasks", "and then this"]
 
 
 def test_a_fresh_page_without_a_network_says_so_and_goes_on_when_it_is_back(chat):

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import npm_install
 from daily import at_night
-from pages import Page, Route, drawn, expect, first, message_box, open_stream
+from page_costs import open_thread
+from pages import Page, Route, drawn, expect, finished, first, message_box, open_stream
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 380, "height": 740}
@@ -467,13 +468,17 @@ def stored(page: Page, url: str) -> Iterator[str]:
     expect(inside.locator(".drawer li")).to_have_count(3)
     yield "drawer"
     inside.locator(".drawer li").nth(1).hover()
-    inside.locator(".drawer li .icon-trash").nth(1).click()
+    inside.locator(".drawer li .icon-more").nth(1).click()
+    expect(inside.locator("[role=menu]")).to_be_visible()
+    yield "drawer-menu"
+    inside.locator("[role=menu] .danger").click()
     expect(inside.locator(".undo-bar")).to_be_visible()
     # A title of the other direction does not turn the sentence around.
     bar, text = [inside.locator(place).evaluate(DIRECTION) for place in (".undo-bar", ".undo-bar > span")]
     assert bar == text
     inside.locator(".drawer li").nth(0).hover()
-    inside.locator(".drawer li .icon-edit").nth(0).click()
+    inside.locator(".drawer li .icon-more").nth(0).click()
+    inside.locator("[role=menuitem]").first.click()
     expect(inside.locator(".thread-input")).to_be_visible()
     yield "drawer-undo-rename"
     row = threads.pop()
@@ -784,13 +789,40 @@ def test_words_of_the_page_win_over_those_of_the_language(new_page, live_project
 # --- What the browser forbids
 
 
-def test_print_has_the_whole_conversation_and_nothing_to_press(chat):
-    push = open_stream(chat)
+def paper(page: Page) -> None:
+    """Let the page be as it is while the browser prints it."""
+    page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+
+
+def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, live_project, signed_in):
+    page = new_page(storage_state=signed_in)
+    with page.expect_response("**/page/print*.js"):
+        page.goto(live_project.url)
+    open_thread(page, 200)
+    expect(page.locator(".message")).to_have_count(20)
+    assert len(re.findall(rb"/Type /Page\b", page.pdf())) > 8
+    expect(page.locator(".message")).to_have_count(20)  # as before
+    push = open_stream(page)
+    text = "[here](https://example.com/a) and <https://example.com/b>\n\n```js\n" + "word " * 90 + "\n```\n"
     push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
-    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "line\n\n" * 150})
+    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text})
     push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
-    expect(chat.locator(".prose p")).to_have_count(150)
-    assert len(re.findall(rb"/Type /Page\b", chat.pdf())) > 3
-    chat.emulate_media(media="print")
-    for part in (".composer", ".header", ".icon-button"):
-        expect(chat.locator(part).first).to_be_hidden()
+    code = page.locator(".code pre").last
+    expect(code).to_be_visible()
+    finished(page)
+    paper(page)
+    expect(page.locator(".message")).to_have_count(202)
+    assert page.locator("agui-chat button").filter(visible=True).count() == 0
+    for part in (".composer", ".header"):
+        expect(page.locator(part).first).to_be_hidden()
+    expect(page.locator(".paper h1")).to_be_visible()
+    expect(page.locator(".paper p")).to_have_text(re.compile(r"\b20\d\d\b"))
+    after = "link => getComputedStyle(link, '::after').content"
+    links = page.locator(".prose").last.locator("a")
+    assert "https://example.com/a" in links.first.evaluate(after)
+    assert links.last.evaluate(after) == "none"
+    assert code.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
+    assert page.locator(".prose").last.evaluate("e => getComputedStyle(e).color") == "rgb(0, 0, 0)"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(page.locator(".paper")).to_have_count(0)

@@ -360,7 +360,7 @@ ALLOWED_TAGS = (
     "div p a details summary code pre span button table thead tbody tr th td br ul ol li h1 h2 h3 hr blockquote em strong "
     "del b i u s mark kbd sub sup"
 ).split()
-ALLOWED_ATTRIBUTES = "class part href title target rel type tabindex align start".split()
+ALLOWED_ATTRIBUTES = "class dir part href title target rel type tabindex align start".split()
 
 
 def test_no_text_can_do_anything(chat, live_project):
@@ -665,3 +665,50 @@ def test_a_wide_formula_scrolls_by_keyboard_on_a_phone(new_page, live_project, s
         page.wait_for_function("box => box.scrollLeft > 0", arg=box.element_handle())
     assert boxes.last.get_attribute("tabindex") is None
     assert page.locator(".log").evaluate("log => log.scrollWidth <= log.clientWidth")
+
+
+# --- Directions
+
+
+MIXED = """\
+The quote says:
+
+> שלום עולם.
+>
+> - פריט ראשון
+
+- أول عنصر مع `code`
+- An English item
+
+```js
+// שלום
+```
+
+| الاسم | Note |
+|---|---|
+| سعر | good |
+
+In the end, English again.
+"""
+SIDES = """() => [...document.querySelector("agui-chat").shadowRoot.querySelectorAll(
+    ".prose p, .prose blockquote, .prose ul, .prose .code, .prose pre, .prose table"
+)].map((element) => `${element.localName} ${getComputedStyle(element).direction}`)"""
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_each_block_runs_in_its_own_direction_whatever_the_page_does(chat, direction):
+    chat.evaluate("direction => (document.documentElement.dir = direction)", direction)
+    push = open_stream(chat)
+    push({"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": MIXED})
+    push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    expect(chat.locator(".prose table")).to_be_visible()
+    finished(chat)
+    assert chat.evaluate(SIDES) == [
+        "p ltr", "blockquote rtl", "p rtl", "ul rtl", "ul rtl", "div ltr", "pre ltr", "table rtl", "p ltr"
+    ]  # fmt: skip
+    quote, items = chat.locator(".prose blockquote"), chat.locator(".prose ul").last.locator("li")
+    assert quote.evaluate("e => getComputedStyle(e).borderRightWidth") == "3px"
+    # An item stands beside its bullet, and its words run as they are.
+    assert items.evaluate_all("all => all.map((e) => getComputedStyle(e).textAlign)") == ["right", "right"]
+    chat.locator("agui-chat .input").fill("مرحبا")
+    assert chat.locator("agui-chat .input").evaluate("e => getComputedStyle(e).direction") == "rtl"

@@ -15,6 +15,7 @@ import { FEEDBACK_WORDS } from "./agui_feedback/feedback-form.js";
 import { STRINGS as COMMON, counted, format, tableFor } from "./agui/words/strings.js";
 import { PALETTE_WORDS } from "./agui/composer/palette.js";
 import { PLACEMENT_WORDS } from "./agui/page/placement.js";
+import { LONG_WORDS } from "./agui/messages/long-message.js";
 import { QUEUE_WORDS } from "./agui/messages/queued.js";
 import { RICH_WORDS } from "./agui/markdown/rich-text.js";
 import { SAVE_WORDS } from "./agui/words/save-words.js";
@@ -65,6 +66,7 @@ const STRINGS = {
   ...PLAN_WORDS,
   ...PROMPT_WORDS,
   ...QUESTION_WORDS,
+  ...LONG_WORDS,
   ...QUEUE_WORDS,
   ...RICH_WORDS,
   ...SAVE_WORDS,

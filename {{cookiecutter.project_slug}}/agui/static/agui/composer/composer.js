@@ -149,10 +149,9 @@ export class Composer {
     const { strings } = this.#context;
     const { busy, stopping, queued, conversation } = session;
     this.#session = { busy, stopping, queued, conversation };
-    const waits = conversation.status === "waiting";
     const hasHint = this.#skills.length && !this.#narrow;
     const hint = hasHint ? format(strings.placeholderSkills, strings) : strings.placeholder;
-    this.#input.placeholder = waits ? strings.placeholderWaiting : hint;
+    this.#input.placeholder = conversation.status === "waiting" ? strings.placeholderWaiting : hint;
     setAttribute(this.element, "data-status", conversation.status);
     this.enable();
   }
@@ -172,7 +171,8 @@ export class Composer {
     setAttribute(this.#stop, "aria-disabled", stopping && "true");
     const isFull = busy && Boolean(queued);
     this.#send.hidden = busy && nothing;
-    this.#send.disabled = nothing || held || isFull;
+    this.#send.disabled = nothing || held;
+    setAttribute(this.#send, "aria-disabled", isFull && "true"); // A press tells why.
     this.#send.ariaLabel = label;
     this.#send.title = held ? filesOpen : isFull ? queueFull : label;
   }

@@ -3,7 +3,8 @@
  * The list above the input: skills behind "/", and records behind "@", of the part mentions. Here
  * are also the {blanks} of skills' prompts. The first use loads this module.
  */
-import { h } from "../dom/elements.js";
+import { closeOnBack } from "../dom/back.js";
+import { h, isTouch } from "../dom/elements.js";
 import { moduleOf } from "../dom/lazy.js";
 import { format } from "../words/strings.js";
 
@@ -41,6 +42,7 @@ export class Palette {
   /** The blanks of the prompt in the input. @type {string[]} */
   #blanks = [];
   #warned = false;
+  #release = () => {};
   /** @type {import("../../agui_mentions/mentions.js").Mentions | undefined} */
   #mentions;
   #outside = (/** @type {Event} */ event) => {
@@ -118,6 +120,7 @@ export class Palette {
       ),
     );
     this.element.ariaLabel = label;
+    if (this.element.hidden && isTouch()) this.#release = closeOnBack(() => this.hide());
     this.element.hidden = false;
     this.#input.setAttribute("aria-controls", "palette");
     addEventListener("pointerdown", this.#outside, true);
@@ -128,6 +131,7 @@ export class Palette {
   hide() {
     this.#mentions?.stop();
     this.element.hidden = true;
+    this.#release();
     removeEventListener("pointerdown", this.#outside, true);
     this.#input.removeAttribute("aria-controls");
     this.#input.removeAttribute("aria-activedescendant");

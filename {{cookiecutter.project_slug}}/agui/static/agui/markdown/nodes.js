@@ -134,7 +134,9 @@ function build(tokens) {
   /** @type {Element[]} */
   const stack = [];
   for (const token of tokens) {
-    if (!stack.length) stack.push((nodes[nodes.length] = ["div", { class: "block" }, []]));
+    if (!stack.length) {
+      stack.push((nodes[nodes.length] = ["div", { class: "block", dir: "auto" }, []]));
+    }
     take(token, stack, false);
     if (stack.length === 1) stack.pop();
   }

@@ -28,7 +28,7 @@ export const loadMarkdown = (load) =>
  * differ.
  */
 export class MarkdownView {
-  element = h("div", { class: "prose", part: "prose", dir: "auto" });
+  element = h("div", { class: "prose", part: "prose" });
   #text = "";
   /** @type {boolean | "cut"} */
   #growing = false;

@@ -47,7 +47,7 @@ export class Extras {
       return module && new module.READING.MessageActions(context, list);
     });
     this.#need(queued, "queued", async () => {
-      const module = await context.withStyle(lazy(() => import("./queued.js")));
+      const module = await lazy(() => import("./queued.js"));
       return module && new module.Queued(context, column);
     });
     this.#need(messages.at(-1)?.metadata?.follow_ups, "suggestions", async () => {
@@ -60,8 +60,8 @@ export class Extras {
       return module && new module.StandingQuestions(context, list);
     });
     this.#need(hasNotes, "notes", async () => {
-      const loading = lazy(() => import("./turn-notes.js"), () => this.#failPlainly(session));
-      const module = await context.withStyle(loading);
+      const fail = () => this.#failPlainly(session);
+      const module = await lazy(() => import("./turn-notes.js"), fail);
       return module && new module.TurnNotes(context, list, failure);
     });
     for (const extra of this.#made.values()) extra?.render(session, views, messages);

@@ -4,6 +4,7 @@
  * it back.
  */
 import { h, icon, iconButton, setText } from "../dom/elements.js";
+import { adopt } from "../dom/own-style.js";
 
 /** @typedef {{ text: string, attachments: { name: string }[] }} Message */
 
@@ -11,20 +12,30 @@ import { h, icon, iconButton, setText } from "../dom/elements.js";
 export const QUEUE_WORDS = {
   editQueued: "Edit the waiting message",
   removeQueued: "Remove the waiting message",
+  sendAfter: "One message is waiting already. Send this one after it.",
 };
+
+const STYLE = `
+.queued .bubble { background: none; border: 1px dashed var(--_border); display: grid; }
+.queued .bubble > :empty { display: none; }
+.column > .queued { margin-top: 1.5rem; }
+.queued > .actions { color: var(--_muted); gap: .3rem; }
+.queued [role="status"]:not(:empty) { color: var(--_text); font-weight: 550; }
+`;
 
 export class Queued {
   #text = h("span", { dir: "auto" });
   #files = h("span", { class: "muted" });
   /** Says that a second message can't wait. */
   #full = h("span", { role: "status" });
+  #words;
   #context;
   element;
 
   /** @param {import("../types.d.ts").MessageContext} context @param {HTMLElement} column */
   constructor(context, column) {
     const { strings } = (this.#context = context);
-    const words = { ...QUEUE_WORDS, ...strings };
+    const words = (this.#words = { ...QUEUE_WORDS, ...strings });
     this.element = h(
       "div",
       {
@@ -46,9 +57,12 @@ export class Queued {
       ),
     );
     column.append(this.element);
+    adopt(column, STYLE);
     // The input takes the key for itself.
-    const refuse = this.#refuse.bind(this);
-    context.host.shadowRoot?.addEventListener("keydown", refuse, { capture: true });
+    const asked = this.#asked.bind(this);
+    for (const type of ["keydown", "click"]) {
+      context.host.shadowRoot?.addEventListener(type, asked, { capture: true });
+    }
   }
 
   /** @param {{ queued: Message | null }} session */
@@ -59,12 +73,21 @@ export class Queued {
     setText(this.#files, queued?.attachments.map(({ name }) => name).join(", ") ?? "");
   }
 
-  /** @param {Event} event a key that is pressed in the chat */
-  #refuse(event) {
-    const { key, shiftKey } = /** @type {KeyboardEvent} */ (event);
-    const target = /** @type {HTMLTextAreaElement} */ (event.target);
-    const sends = key === "Enter" && !shiftKey && target.matches(".input") && target.value.trim();
-    if (sends && !this.element.hidden) setText(this.#full, this.#context.strings.queueFull);
+  /** The user sends another message: say so if it has to stay in the input. @param {Event} event */
+  #asked(event) {
+    const { key, shiftKey, isComposing, keyCode } = /** @type {KeyboardEvent} */ (event);
+    const target = /** @type {Element} */ (event.target);
+    const isEnter = key === "Enter" && !shiftKey && !isComposing && keyCode !== 229;
+    const sends = event.type === "click" ? target.closest("[part=send]") : target.matches(".input");
+    if (this.element.hidden || !sends || (event.type === "keydown" && !isEnter)) return;
+    const { host } = this.#context;
+    setTimeout(() => {
+      /** @type {HTMLTextAreaElement | null | undefined} */
+      const input = host.shadowRoot?.querySelector(".input");
+      if (this.element.hidden || !input?.value.trim()) return;
+      setText(this.#full, this.#words.sendAfter);
+      this.element.scrollIntoView({ block: "nearest" });
+    });
   }
 
   #edit() {

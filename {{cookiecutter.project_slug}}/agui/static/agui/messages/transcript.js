@@ -151,10 +151,16 @@ export class Transcript {
   }
 
   #stepBack() {
-    if (!this.#from) return;
-    this.#from -= PAGE;
+    if (this.#from) this.drawFrom(this.#from - PAGE);
+  }
+
+  /** Draw the messages from this one on, and return which was the first. @param {number} index */
+  drawFrom(index) {
+    const before = this.#from;
+    this.#from = index;
     this.#seen = [];
     this.#redraw();
+    return before;
   }
 
   #redraw = () => {};

@@ -1,11 +1,12 @@
 // @ts-check
 /**
  * Notes on turns: a run has failed, with the next step; an answer is not whole; or the model could
- * not read a file. The first note loads this module.
+ * not read a file. It is loaded while nothing is wrong, because it tells of a lost network.
  */
 import { asksAgain } from "../conversation/conversation.js";
 import { h, icon, iconButton } from "../dom/elements.js";
 import { reconcile } from "../dom/keyed.js";
+import { adopt } from "../dom/own-style.js";
 import { turnsOf } from "../conversation/messages.js";
 import { format } from "../words/strings.js";
 
@@ -13,6 +14,7 @@ import { format } from "../words/strings.js";
 
 /** In English; the tables of other languages have these, too. */
 export const NOTE_WORDS = {
+  sentLater: "Your message is kept here, and is sent when the connection is back.",
   not_a_stream: "The server's answer can't be read.",
   runId: "Run {id}",
   copyRunId: "Copy the run's number",
@@ -24,6 +26,25 @@ export const NOTE_WORDS = {
 
 /** Metadata of messages that a note tells. */
 const NOTED = ["answer_cut", "files_left_out"];
+
+const STYLE = `
+.failure {
+  align-items: center; background: color-mix(in srgb, var(--_danger) 8%, var(--_background));
+  border-radius: var(--_radius); display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.25rem;
+  padding: .75rem .9rem;
+}
+.failure > .icon { color: var(--_danger); flex: none; }
+.failure > div { flex: 1 1 12rem; font-size: .95rem; line-height: 1.45; overflow-wrap: anywhere; }
+.failure small {
+  align-items: center; display: flex; color: var(--_muted); font-family: var(--_mono); font-size:
+  .75rem;
+}
+.failure small span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.failure small .icon-button { height: 1.75rem; width: 1.75rem; }
+.failure small .icon { height: .95rem; width: .95rem; }
+@media (forced-colors: active) { .failure { border: 1px solid; } }
+.failure p { text-align: -webkit-match-parent; text-align: match-parent; unicode-bidi: plaintext; }
+`;
 
 /** Failures after which the same message would fail again. */
 const NEEDS_NEW_CHAT = ["context_window"];
@@ -46,11 +67,12 @@ export class TurnNotes {
     this.#context = context;
     this.#place = place;
     this.#strings = { ...NOTE_WORDS, ...context.strings };
+    adopt(list, STYLE);
   }
 
   /** @type {import("./extras.js").Extra["render"]} */
-  render({ conversation: { failures, error } }, views, messages) {
-    this.#renderLast(error);
+  render({ conversation: { failures, error }, isUndelivered }, views, messages) {
+    this.#renderLast(error, isUndelivered);
     const turns = turnsOf(messages);
     const noted = turns.flatMap(({ prompt, parts }, index) => {
       const isLast = index === turns.length - 1;
@@ -96,8 +118,8 @@ export class TurnNotes {
     );
   }
 
-  /** @param {Failure | null} error */
-  #renderLast(error) {
+  /** @param {Failure | null} error @param {boolean} isUndelivered */
+  #renderLast(error, isUndelivered) {
     if (error === this.#shown) return;
     const place = this.#place;
     if (place.matches(":focus-within")) this.#context.host.focus();
@@ -106,6 +128,8 @@ export class TurnNotes {
     place.replaceChildren(
       ...(error ? [icon("alert"), this.#words(error), ...this.#next(error)] : []),
     );
+    const isKept = isUndelivered && error?.code === "connection_lost";
+    if (isKept) place.querySelector("div")?.append(h("p", {}, this.#strings.sentLater));
   }
 
   /** Say what went wrong, with the id to quote when asking for help. @param {Failure} failure */

@@ -21,6 +21,9 @@ export const VIEWS = {
   activity: activityView,
 };
 
+/** Longer texts of the user may be folded. */
+const LONG = 300;
+
 /** @param {Context} context */
 function userView(context) {
   const { client, strings } = context;
@@ -37,7 +40,11 @@ function userView(context) {
   const update = async (message) => {
     if (message === shown) return;
     shown = message;
-    setText(bubble, textOf(message.content));
+    const text = textOf(message.content);
+    setText(bubble, text);
+    if (text.length > LONG || bubble.matches(".folded")) {
+      lazy(() => import("./long-message.js")).then((it) => it?.foldLong(bubble, strings));
+    }
     const files = message.metadata?.attachments ?? message.attachments;
     if (!files || !client.attachmentsUrl) return;
     const module = await context.withStyle(moduleOf(context.host, "sent-files"));

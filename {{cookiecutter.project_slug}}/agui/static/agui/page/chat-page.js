@@ -75,7 +75,8 @@ export class ChatPage {
     this.element.addEventListener("focusin", () => this.#loadMarkdown());
     this.element.addEventListener("keydown", this.#escape.bind(this));
     styles.base.then(() => (this.element.hidden = false));
-    this.#companions = new Companions(parts, this.element, (load) => this.#load(load));
+    const around = { ...parts, transcript: this.#transcript };
+    this.#companions = new Companions(around, this.element, (load) => this.#load(load));
     this.greet();
   }
 

@@ -4,8 +4,13 @@
  * that is a guest on another page. Each is loaded with its first use.
  */
 
+import { lazy } from "../dom/lazy.js";
+
 /** @typedef {import("../threads/drawer.js").ThreadsDrawer} ThreadsDrawer */
 /** @typedef {import("./placement.js").Placement} Placement */
+
+/** The page itself is loaded first. */
+const READY_MS = 2000;
 
 export class Companions {
   #parts;
@@ -17,13 +22,16 @@ export class Companions {
   #placement;
 
   /**
-   * @param {import("./chat-page.js").Parts} parts @param {HTMLElement} panel
+   * @param {import("./chat-page.js").Parts
+   *   & { transcript: import("../messages/transcript.js").Transcript }} parts
+   * @param {HTMLElement} panel
    * @param {import("../dom/lazy.js").Load} load
    */
   constructor(parts, panel, load) {
     this.#parts = parts;
     this.#panel = panel;
     this.#load = load;
+    setTimeout(() => this.#makeReady(), READY_MS);
     const { host, memory } = parts;
     const isFilling = !host.hasAttribute("placement");
     if (host.client.hasThreads && isFilling && memory.sidebar) this.#loadDrawer();
@@ -65,6 +73,12 @@ export class Companions {
     });
     this.update();
     return this.#drawer;
+  }
+
+  /** Load what must be there before it is needed. */
+  async #makeReady() {
+    const module = await lazy(() => import("./ready.js"));
+    module?.prepare(this.#panel, this.#parts, () => this.#loadDrawer());
   }
 
   // --- The frame

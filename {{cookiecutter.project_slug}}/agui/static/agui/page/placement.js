@@ -3,9 +3,12 @@
  * Place the chat on another page: floating in a corner, or docked as a column at the side. On a
  * phone, both are a modal sheet over the whole page. The attribute `placement` loads this module.
  */
+import { closeOnBack } from "../dom/back.js";
 import { h, icon, setAttribute } from "../dom/elements.js";
 
 const PHONE = "(max-width: 600px), (max-height: 480px)";
+/** A docked chat leaves at least this share of the window to the page. */
+const SHARE = 0.5;
 /** From this width on, the page has room beside the column. */
 const WIDE = "(min-width: 60rem)";
 const NARROWEST = 280;
@@ -35,6 +38,7 @@ export class Placement {
   /** @type {boolean | undefined} */
   #collapsed;
   #scrolls = "";
+  #release = () => {};
 
   /**
    * @param {import("../agui-chat.d.ts").AguiChatElement} host @param {HTMLElement} panel
@@ -139,11 +143,14 @@ export class Placement {
     if (open === this.#frame.open && (!open || modal === this.#frame.matches(":modal"))) return;
     const focused = /** @type {HTMLElement | null} */ (root.activeElement);
     this.#frame.classList.toggle("moves", this.#collapsed === open);
+    this.#release();
     this.#frame.close();
     // This is not show(), because an open chat must not take the focus from the page.
     this.#frame.autofocus = open && modal; // Focus the sheet itself, not its first button.
-    if (open && modal) this.#frame.showModal();
-    else this.#frame.open = open;
+    if (open && modal) {
+      this.#frame.showModal();
+      this.#release = closeOnBack(() => this.#host.toggle(true));
+    } else this.#frame.open = open;
     if (open && this.#panel.contains(focused)) focused?.focus();
   }
 
@@ -191,7 +198,7 @@ export class Placement {
 
   /** @param {number | null} width in pixels; null is the width of the stylesheet */
   #resize(width) {
-    const most = Math.max(NARROWEST, document.documentElement.clientWidth - NARROWEST);
+    const most = Math.max(NARROWEST, Math.floor(document.documentElement.clientWidth * SHARE));
     const pixels = Math.round(Math.min(Math.max(width ?? 0, NARROWEST), most));
     this.#frame.style.setProperty("--_docked", width ? `${pixels}px` : null);
     setAttribute(this.#edge, "aria-valuemax", most);

@@ -1,5 +1,6 @@
 // @ts-check
 /** The page of shortcuts. */
+import { closeOnBack } from "../dom/back.js";
 import { h, iconButton } from "../dom/elements.js";
 import { moduleAddress } from "../dom/lazy.js";
 
@@ -72,11 +73,12 @@ export function showShortcuts({ host, panel, strings }) {
       return [h("h3", {}, words[title]), list(usable, words)];
     }),
   );
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("close", () => (release(), dialog.remove()));
   dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());
   dialog.addEventListener("keydown", (event) => event.stopPropagation());
   panel.append(dialog);
   dialog.showModal();
+  const release = closeOnBack(() => dialog.close());
 }
 
 /** @param {[string, keyof typeof SHORTCUT_WORDS][]} rows @param {Words} words */

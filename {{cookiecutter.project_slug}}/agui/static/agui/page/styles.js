@@ -40,6 +40,10 @@ export class Styles {
   #add(name, url = new URL(`./${name}`, this.#module).href) {
     const link = h("link", { rel: "stylesheet", href: url });
     this.#root.append(link);
-    return new Promise((show) => (link.onload = link.onerror = show));
+    return new Promise((show) => {
+      link.onload = show;
+      // The next use tries again.
+      link.onerror = () => show((this.#frame = undefined));
+    });
   }
 }

@@ -48,20 +48,25 @@ export class Outbox {
    *   sent it already
    */
   send(text, attachments = [], queuedId) {
-    const { busy, phase, conversation } = this.#state;
+    const { busy, phase, conversation, isUndelivered, turn } = this.#state;
     // The server rejects a message without any text.
     const content = text.trim() || attachments.map(({ name }) => name).join(", ");
-    const waits = conversation.status === "waiting";
-    if (!content || phase === "loading") return false;
-    if (busy && (this.queued || waits)) return false;
+    const asks = conversation.status === "waiting";
+    if (!content || phase === "loading" || (busy && asks)) return false;
+    // A message that found no network goes first.
+    const isNew = isUndelivered && !turn?.versions;
+    const isLost = !asks && isNew && conversation.error?.code === "connection_lost";
+    const waits = busy || isLost;
+    if (waits && this.queued) return false;
     const id = queuedId ?? uuid();
-    if (busy) {
+    if (waits) {
       this.queue({ id, text, attachments });
+      if (!busy) this.retry();
       return true;
     }
     const metadata = attachments.length ? { metadata: { attachments } } : {};
     const messages = [{ id, role: "user", content, ...metadata }];
-    if (waits) {
+    if (asks) {
       // First the server has to learn what has become of the page's own calls.
       const isLater = hasPageCalls(conversation);
       if (isLater) this.queue({ id, text, attachments });

@@ -92,6 +92,11 @@ export class Session extends EventTarget {
     return this.#work.exchange.reader.isLost;
   }
 
+  /** Whether the server has not got the last turn. */
+  get isUndelivered() {
+    return this.#state.isUndelivered;
+  }
+
   get stopping() {
     return this.#state.stopping;
   }

@@ -53,7 +53,9 @@ export class ThreadMemory {
     const url = new URL(location.href);
     if (threadId) url.searchParams.set("thread", threadId);
     else url.searchParams.delete("thread");
-    if (url.href !== location.href) history[anew ? "replaceState" : "pushState"](null, "", url);
+    // The thread takes the place of a step that was for what covered the chat (back.js).
+    const replaces = anew || history.state?.aguiLayer;
+    if (url.href !== location.href) history[replaces ? "replaceState" : "pushState"](null, "", url);
   }
 
   /** Return the address of a thread; null if it has none. @param {string} threadId */

@@ -127,6 +127,7 @@ export class ThreadActions {
     this.#menu ??= new module.ThreadMenu({
       strings, client, pages, list, search,
       tell: (text) => this.#tell(text),
+      remove: (thread) => this.remove(thread),
       offer: (text, undo) => this.#offer(text, undo),
       changed: () => {
         draw();

@@ -1,6 +1,8 @@
 // @ts-check
 /** The list of conversations. It is beside the chat if there is room, and otherwise over it. */
+import { closeOnBack } from "../dom/back.js";
 import { h, iconButton, isTouch, setText } from "../dom/elements.js";
+import { lazy } from "../dom/lazy.js";
 import { format } from "../words/strings.js";
 import { ThreadActions } from "./actions.js";
 import { ThreadList } from "./list.js";
@@ -49,6 +51,7 @@ export class ThreadsDrawer {
   #opener = null;
   #timer = 0;
   #end;
+  #release = () => {};
   /** @type {HTMLDialogElement} */
   element;
 
@@ -116,8 +119,9 @@ export class ThreadsDrawer {
     element.addEventListener("click", ({ target }) => target === element && this.#leave());
     element.addEventListener("close", () => this.#closed());
     element.addEventListener("keydown", (event) => this.#keydown(event));
-    addEventListener("popstate", (event) => this.#back(event), { capture: true });
     new ResizeObserver(() => this.#fit()).observe(this.#context.panel);
+    const rows = this.#list.element;
+    if (isTouch()) lazy(() => import("./touch.js")).then((it) => it?.followFingers(this, rows));
   }
 
   get #isBeside() {
@@ -171,26 +175,21 @@ export class ThreadsDrawer {
     panel.classList.remove("news"); // Here it is
     for (const element of [this.element, panel]) element.classList.toggle("beside", !modal);
     // This is not show(), because an open drawer must not take the focus.
-    if (modal) this.element.showModal();
-    else this.element.open = true;
+    if (modal) {
+      this.element.showModal();
+      this.#release = closeOnBack(() => this.close());
+    } else this.element.open = true;
     this.#load();
   }
 
   #closed() {
     const focused = this.#focused;
+    this.#release();
     this.#actions.settle();
     clearTimeout(this.#timer);
     for (const element of [this.element, this.#context.panel]) element.classList.remove("beside");
     this.#search.value = "";
     if (!focused || this.element.contains(focused)) this.#opener?.focus();
-  }
-
-  /** The first step back closes a list that covers the chat. */
-  #back(/** @type {Event} */ event) {
-    if (!this.element.matches(":modal")) return;
-    event.stopImmediatePropagation();
-    this.close();
-    history.forward();
   }
 
   #fit() {

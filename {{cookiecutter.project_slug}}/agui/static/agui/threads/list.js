@@ -3,7 +3,7 @@
  * The rows of the list of conversations, by day. One row is a stop of the Tab key; arrows go from
  * one to the next.
  */
-import { h, icon, iconButton } from "../dom/elements.js";
+import { h, icon } from "../dom/elements.js";
 import { format } from "../words/strings.js";
 
 /** In English; the tables of other languages have these, too. */
@@ -15,9 +15,7 @@ export const LIST_WORDS = {
   unread: "New answer",
   waits: "Waits for you",
   untitled: "Untitled",
-  rename: "Rename “{title}”",
   newTitle: "New title",
-  remove: "Delete “{title}”",
   more: "More for “{title}”",
 };
 
@@ -32,8 +30,6 @@ export const LIST_WORDS = {
  */
 
 const DAY = 86_400_000;
-/** The arrow keys stop at it. */
-const STOP = { class: "icon-button stop" };
 const MORE = "M6 12v.01M12 12v.01M18 12v.01";
 
 export class ThreadList {
@@ -65,7 +61,8 @@ export class ThreadList {
     const moved = current !== this.#current;
     this.#threads = threads;
     this.#current = current;
-    if (this.#renaming) return; // when that is done
+    // A row that the user writes in, or whose menu is open, stays until that is done.
+    if (this.#renaming || this.element.querySelector(":popover-open")) return;
     const focused = /** @type {any} */ (this.element.getRootNode()).activeElement;
     const held = this.element.contains(focused) && idOf(focused);
     const stops = held ? [...focused.closest("li").querySelectorAll(".stop")] : [];
@@ -113,8 +110,7 @@ export class ThreadList {
 
   /** @param {Thread} thread */
   #row(thread) {
-    const { href, open, remove } = this.#context;
-    const { rename: renaming, remove: removing } = this.#words;
+    const { href, open } = this.#context;
     const { thread_id: id, updated_at } = thread;
     const title = this.titleOf(thread);
     const url = href(id);
@@ -137,12 +133,7 @@ export class ThreadList {
         h("time", { class: "thread-time", datetime: updated_at }, this.#timeOf(thread)),
         this.#mark(thread),
       ),
-      h(
-        "span", { class: "thread-actions" },
-        iconButton("edit", format(renaming, { title }), () => this.#rename(thread), STOP),
-        iconButton("trash", format(removing, { title }), () => remove(thread), STOP),
-        this.#moreButton(thread, title),
-      ),
+      h("span", { class: "thread-actions" }, this.#moreButton(thread, title)),
     );
   }
 
@@ -172,8 +163,8 @@ export class ThreadList {
     return button;
   }
 
-  /** @param {Thread} thread */
-  #rename(thread) {
+  /** Let the user write another title. @param {Thread} thread */
+  rename(thread) {
     const title = this.titleOf(thread);
     const row = this.#find(thread.thread_id);
     if (!row) return;
@@ -199,6 +190,7 @@ export class ThreadList {
     input.addEventListener("blur", () => finish(true, false));
     this.#renaming = thread.thread_id;
     row.replaceChildren(input);
+    input.focus();
     input.select();
   }
 
@@ -214,7 +206,7 @@ export class ThreadList {
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: this.#threads.length - 1 }[key];
     if (to !== undefined) {
       this.focus(this.#threads[to]?.thread_id ?? null) || this.#context.leave(to > 0);
-    } else if (key === "F2") this.#rename(thread);
+    } else if (key === "F2") this.rename(thread);
     else if (key === "Delete" || key === "Backspace") this.#context.remove(thread);
     else return;
     event.preventDefault();

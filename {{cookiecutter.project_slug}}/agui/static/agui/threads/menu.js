@@ -1,11 +1,14 @@
 // @ts-check
-/** The menu of a conversation in the list: pin, archive, and save it as Markdown. */
-import { h } from "../dom/elements.js";
+/** The menu of a conversation in the list: all that users do with it. */
+import { closeOnBack } from "../dom/back.js";
+import { h, isTouch } from "../dom/elements.js";
 import { format } from "../words/strings.js";
 import { fileName, toMarkdown } from "../messages/thread-markdown.js";
 
 /** In English; the tables of other languages have these, too. */
 export const MENU_WORDS = {
+  rename: "Rename",
+  remove: "Delete",
   pin: "Pin",
   unpin: "Unpin",
   archive: "Archive",
@@ -26,6 +29,7 @@ export const MENU_WORDS = {
  *   client: import("../http/client.js").AgentClient,
  *   pages: import("./pages.js").ThreadPages, list: import("./list.js").ThreadList,
  *   search: HTMLElement, changed: () => void, tell: (text: string) => void,
+ *   remove: (thread: Thread) => void,
  *   offer: (text: string, undo: () => void) => void,
  * }} Context tell: what went wrong; offer: to take something back
  */
@@ -38,6 +42,7 @@ export class ThreadMenu {
   #words;
   /** @type {HTMLElement | undefined} */
   #button;
+  #release = () => {};
   element;
 
   /** @param {Context} context */
@@ -53,13 +58,16 @@ export class ThreadMenu {
 
   /** @param {Thread} thread @param {HTMLElement} button beside which the menu opens */
   open(thread, button) {
-    const { pin, unpin, archive, unarchive, saveMarkdown } = this.#words;
+    const { rename, pin, unpin, archive, unarchive, saveMarkdown, remove } = this.#words;
+    const { list, remove: removeThread } = this.#context;
     const { pinned, archived } = thread;
     this.#button = button;
     this.element.replaceChildren(
+      this.#item(rename, () => list.rename(thread)),
       this.#item(pinned ? unpin : pin, () => this.#mark(thread, { pinned: !pinned })),
       this.#item(archived ? unarchive : archive, () => this.#mark(thread, { archived: !archived })),
       this.#item(saveMarkdown, () => this.#save(thread)),
+      this.#item(remove, () => removeThread(thread), "danger"),
     );
     button.after(this.element);
     this.element.showPopover();
@@ -78,13 +86,14 @@ export class ThreadMenu {
     style.top = `${below + height > innerHeight ? above : below}px`;
   }
 
-  /** @param {string} label @param {() => void} choose */
-  #item(label, choose) {
+  /** @param {string} label @param {() => void} choose @param {string} [look] */
+  #item(label, choose, look) {
     const onclick = () => {
       this.close();
       choose();
     };
-    return h("button", { type: "button", role: "menuitem", tabindex: "-1", onclick }, label);
+    const role = { role: "menuitem", tabindex: "-1", class: look };
+    return h("button", { type: "button", onclick, ...role }, label);
   }
 
   close() {
@@ -99,6 +108,8 @@ export class ThreadMenu {
   /** @param {boolean} isOpen */
   #toggled(isOpen) {
     this.#button?.setAttribute("aria-expanded", String(isOpen));
+    if (isOpen && isTouch()) this.#release = closeOnBack(() => this.close());
+    else if (!isOpen) this.#release();
   }
 
   /** @param {KeyboardEvent} event */

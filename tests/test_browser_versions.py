@@ -1,0 +1,89 @@
+"""The browsers that page.md names are those that have what the page uses."""
+
+import re
+
+import pytest
+from conftest import ROOT, TEMPLATE_NAME
+
+ENGINE = ROOT / TEMPLATE_NAME / "agui"
+BROWSERS = ("Chrome", "Firefox", "Safari")
+Versions = tuple[float, float, float]
+
+# What the page can't do without: how it is written, and the first Chrome, Firefox and Safari that have it (MDN).
+# Whoever uses something newer adds a line here, and changes the sentence in page.md.
+NEEDED: dict[str, Versions] = {
+    r"light-dark\(": (123, 120, 17.5),
+    r"\bpopover\b|:popover-open": (114, 125, 17),
+    r"AbortSignal\.any\(": (116, 124, 17.4),
+    r":dir\(": (120, 49, 16.4),
+    r":user-invalid": (119, 88, 16.5),
+    r"color-mix\(": (111, 113, 16.2),
+    r":has\(": (105, 121, 15.4),
+    r"@container": (105, 110, 16),
+    r"\d(dvh|svh|lvh)\b": (108, 101, 15.4),
+    r"adoptedStyleSheets\.push": (99, 101, 16.4),
+    r"\.ariaLabel\b": (81, 119, 12.1),
+    r"\.findLast(Index)?\(": (97, 104, 15.4),
+    r"\(\?<[=!]": (62, 78, 16.4),
+    r"Object\.hasOwn\(": (93, 92, 15.4),
+    r"\.at\(-?\w+\)": (92, 90, 15.4),
+    r"throwIfAborted": (100, 97, 15.4),
+    r"overflow: clip": (90, 81, 16),
+    r"\bPromise\.withResolvers\b": (119, 121, 17.4),
+    r"\b(Object|Map)\.groupBy\(": (117, 119, 17.4),
+    r"\bstructuredClone\(": (98, 94, 15.4),
+    r"\.(toSorted|toReversed|toSpliced)\(": (110, 115, 16),
+    r"\bArray\.fromAsync\(": (121, 115, 16.4),
+    r"\bURL\.parse\(": (126, 126, 18),
+    r"\bPromise\.try\(": (128, 134, 18.2),
+    r"\bRegExp\.escape\(": (136, 134, 18.2),
+    r"\bIterator\.(from|prototype)\b": (122, 131, 18.4),
+    r"\bstartViewTransition\b": (111, 144, 18),
+    r"\.(union|intersection|difference)\(": (122, 127, 17),
+    r"\.(toBase64|toHex)\(": (140, 133, 18.2),
+    r"\bscheduler\.(yield|postTask)\b": (129, 142, 26),
+    r"@starting-style": (117, 129, 17.5),
+    r"\banchor-name:|\bposition-anchor:": (125, 147, 26),
+    r"@scope\b": (118, 146, 17.4),
+    r"\bcommandfor\b": (135, 144, 26.2),
+}
+# What is only nicer with it. Each says how the others go without.
+NICER = {
+    r"field-sizing:": "composer.js measures the text",
+    r"animation-timeline:": "stands in @supports: nothing fades at its end",
+    r"text-wrap: (balance|pretty)": "lines break as always",
+    r'content: "[^"]*" / ""': "no arrow beside a column's title, which aria-sort tells",
+    r"\?\.vibrate|vibrate\?\.": "a long press can't be felt",
+}
+
+
+def code() -> str:
+    """What a browser gets: scripts and styles, without comments."""
+    folders = [ENGINE / "static", *ENGINE.glob("contrib/*/static")]
+    paths = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".js", ".css")]
+    text = "\n".join(path.read_text() for path in sorted(paths))
+    return re.sub(r"(?s)/\*.*?\*/", "", re.sub(r"(?m)^\s*//.*$", "", text))
+
+
+def needed(text: str) -> list[float]:
+    used = [versions for pattern, versions in NEEDED.items() if re.search(pattern, text)]
+    return [max(column) for column in zip(*used, strict=True)]
+
+
+def test_page_names_the_oldest_browsers_that_can_show_it():
+    (named,) = re.findall(
+        r"\*\*Chrome and Edge ([\d.]+), Firefox ([\d.]+) and Safari ([\d.]+)\*\*",
+        (ENGINE / "manual/page.md").read_text(),
+    )
+    assert dict(zip(BROWSERS, map(float, named), strict=True)) == dict(zip(BROWSERS, needed(code()), strict=True))
+
+
+@pytest.mark.parametrize("line", ["Promise.try(f)", "a { anchor-name: --x; }", "document.startViewTransition(f)"])
+def test_something_newer_needs_newer_browsers(line):
+    assert needed(code() + line) != needed(code())
+
+
+@pytest.mark.parametrize("pattern", NICER)
+def test_what_is_only_nicer_is_there(pattern):
+    assert re.search(pattern, code())
+    assert pattern not in NEEDED

@@ -1,0 +1,103 @@
+// @ts-check
+/** The conversation on paper: all of its messages, black on white, and nothing to press. */
+import { h } from "../dom/elements.js";
+import { adopt } from "../dom/own-style.js";
+
+const STYLE = `
+.paper { display: none; }
+@media print {
+  :host {
+    color-scheme: light !important; font-size: 10.5pt; line-height: 1.5;
+    --_background: #fff !important; --_surface: #fff !important; --_text: #000 !important;
+    --_muted: #444 !important; --_border: #999 !important; --_accent: #000 !important;
+    --_danger: #000 !important; --_shadow: none !important; --_radius: 6px !important;
+    --_large: 6px !important; --_width: none !important;
+  }
+  :host, .panel, .log { height: auto; overflow: visible; }
+  :host([placement]) { display: none !important; }
+  .panel, .transcript, .log, .messages, .assistant, .user { display: block; }
+  .panel { container-type: normal; padding: 0 !important; }
+  .column, .log > .column { padding: 0; }
+  .messages > * + *, .assistant > * + * { margin-top: .9rem; }
+  .message, .code pre, .table { animation: none; mask-image: none; transition: none; }
+  .messages > .user:not(:first-child) { margin-top: 1.75rem; }
+  .paper {
+    border-bottom: 1px solid #999; display: block; margin-bottom: 1.25rem; padding-bottom: .6rem;
+  }
+  .paper h1 {
+    font-size: 1.4rem; line-height: 1.3;
+    text-align: -webkit-match-parent; text-align: match-parent;
+  }
+  .paper p { color: #444; font-size: .85rem; }
+  .bubble { background: none; border: 1px solid #999; border-radius: 6px; max-width: none; }
+  .user > .bubble.folded { break-inside: auto; mask-image: none; max-height: none; }
+  .actions, .header, .composer, .drawer, .chips, .working, .undo-bar, .earlier, .jump, .edge,
+  .launcher, .notify, .suggestions, slot[name="footer"], input[type="search"],
+  button:not(.sort, .tools-fold) {
+    display: none !important;
+  }
+  .sort::after { display: none; }
+  .code pre, .value, .prose pre {
+    max-height: none; overflow: visible; overflow-wrap: anywhere; white-space: pre-wrap;
+  }
+  .table, .data-table > .table { max-height: none; overflow: visible; }
+  .data-table table, .prose table { width: 100%; }
+  :is(th, td), .data-table :is(td, tbody th) {
+    max-width: none; overflow-wrap: anywhere; white-space: normal;
+  }
+  .data-table thead th { position: static; }
+  thead { display: table-header-group; }
+  .code, .tool, .activity, .table, .bubble, tr, blockquote, svg, img, .failure {
+    break-inside: avoid;
+  }
+  .prose :is(h1, h2, h3, h4, h5, h6), .code-head, .tool > summary { break-after: avoid; }
+  .prose :is(p, li) { orphans: 3; widows: 3; }
+  .user { break-after: avoid; }
+  .prose a { color: #000; }
+  .prose a[data-address]::after {
+    color: #444; content: " (" attr(data-address) ")"; direction: ltr; display: inline;
+    font-size: .85em; overflow-wrap: anywhere; unicode-bidi: isolate;
+  }
+}
+`;
+
+/** @param {HTMLElement} panel @param {import("./ready.js").Parts} parts */
+export function preparePrint(panel, { transcript, host, strings }) {
+  adopt(panel, STYLE);
+  const head = h("div", { class: "paper" });
+  const page = document.documentElement.style;
+  let [from, docked] = [0, ""];
+  addEventListener("beforeprint", () => {
+    from = transcript.drawFrom(0);
+    nameAddresses(panel);
+    const { title } = host.session;
+    const style = { dateStyle: "long", timeStyle: "short" };
+    const date = new Intl.DateTimeFormat(strings.lang, /** @type {any} */ (style));
+    head.replaceChildren(
+      h("h1", { dir: "auto" }, title || strings.title), h("p", {}, date.format(new Date())),
+    );
+    panel.prepend(head);
+    // A chat beside another page is not printed with that page.
+    docked = page.getPropertyValue("--agui-docked-width");
+    if (docked) page.setProperty("--agui-docked-width", "0px");
+  });
+  addEventListener("afterprint", () => {
+    head.remove();
+    transcript.drawFrom(from);
+    if (docked) page.setProperty("--agui-docked-width", docked);
+  });
+}
+
+/**
+ * Paper has no links, so tell where each leads, unless its text does.
+ * @param {HTMLElement} panel
+ */
+function nameAddresses(panel) {
+  /** @type {NodeListOf<HTMLAnchorElement>} */
+  const links = panel.querySelectorAll(".prose a[href]");
+  for (const link of links) {
+    const { href, textContent } = link;
+    const isNamed = [href, href.replace(/\/$/, ""), href.replace(/^\w+:(\/\/)?/, "")];
+    if (!isNamed.includes(textContent ?? "")) link.dataset.address = href;
+  }
+}
