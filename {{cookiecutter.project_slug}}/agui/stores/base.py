@@ -23,6 +23,7 @@ from agui.models import Run
 from agui.stores.branches import BranchingStore
 from agui.stores.summary import (
     Marks,
+    Match,
     ThreadSummary,
     fold,
     preview_of,
@@ -165,6 +166,21 @@ class ThreadStore(BranchingStore):
             texts.append(words_of(entry.message))
         text = "\n".join(texts)
         return all(word in text for word in words)
+
+    async def matches(self, thread_ids: Sequence[str], q: str, *, scope: str) -> dict[str, Match]:
+        """Find the first message of each conversation with the most words of `q`, if it has one."""
+        words = search_words(q)
+        matches = {}
+        for thread_id in thread_ids:
+            record = await self.find(thread_id, scope)
+            most = 0
+            for entry in await self.read_history(record.head_id if record else None):
+                text = words_of(entry.message)
+                count = sum(word in text for word in words)
+                if count > most:
+                    most = count
+                    matches[thread_id] = Match(entry.message)
+        return matches
 
 
 Position = tuple[bool, datetime, str]
