@@ -336,6 +336,9 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("../agui_attachments/file-face.js").FILE_WORDS &
   typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
   typeof import("./messages/editor.js").EDITOR_WORDS &
+  typeof import("./page/commands.js").COMMAND_WORDS &
+  typeof import("./page/find-bar.js").FIND_WORDS &
+  typeof import("./words/find-words.js").FOUND_WORDS &
   typeof import("./page/model-picker.js").MODEL_WORDS &
   typeof import("./composer/palette.js").PALETTE_WORDS &
   typeof import("./page/placement.js").PLACEMENT_WORDS &
@@ -433,7 +436,18 @@ export interface PageContext {
   strings: Strings;
   load: import("./dom/lazy.js").Load;
   memory: import("./session/thread-memory.js").ThreadMemory;
+  /** The element of a message, if it is drawn; `reveal` draws it, and keeps it in view. */
+  viewOf: (messageId: string) => HTMLElement | undefined;
+  reveal: (messageId: string) => HTMLElement | undefined;
+  toggleThreads: () => unknown;
 }
+/** A conversation that a search has found, and the message that has the words, if one has. */
+export interface FoundThread {
+  thread_id: string;
+  message_id?: string | null;
+}
+/** Open it at that message. */
+export type ShowFound = (found: FoundThread, query: string) => Promise<void>;
 /** What the views of messages have at hand. */
 export type MessageContext = CardContext & {
   host: HTMLElement;

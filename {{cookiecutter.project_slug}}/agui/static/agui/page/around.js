@@ -6,13 +6,18 @@
 const QUOTE = "M6 16.5c2.5-1 3.5-3 3.5-5H5V6.5h5.5v5M15 16.5c2.5-1 3.5-3 3.5-5H14V6.5h5.5v5";
 const SPEAKER = "M4 10v4h3.5l5 4V6l-5 4zM16 9a4.2 4.2 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";
 
+/** The key of commands: Ctrl, or Cmd on a Mac. */
+const COMMAND = /^Mac/.test(navigator.platform) ? "M" : "^";
+
 export class Around {
   #context;
+  load;
   #stop = new AbortController();
 
   /** @param {Context} context */
   constructor(context) {
     this.#context = context;
+    this.load = context.load;
     const { catalog, host, strings, log } = context;
     catalog.addAction({
       name: "quote", label: strings.quote, icon: QUOTE, on: "answer",
@@ -47,14 +52,43 @@ export class Around {
     module?.showShortcuts(this.#context);
   }
 
+  async find() {
+    (await this.#context.load(() => import("./find-bar.js")))?.openFindBar(this.#context);
+  }
+
+  /** @type {import("../types.d.ts").ShowFound} */
+  async showFound(...found) {
+    const module = await this.#context.load(() => import("./found-message.js"));
+    module?.showFound(this.#context, ...found);
+  }
+
+  async #commands() {
+    (await this.#context.load(() => import("./commands.js")))?.openCommands(this.#context);
+  }
+
   /** A key counts that is pressed in the chat, or nowhere, and that nobody else has handled. */
   #keydown(/** @type {KeyboardEvent} */ event) {
-    const [target] = /** @type {Element[]} */ (event.composedPath());
-    const isHere = target === document.body || event.composedPath().includes(this.#context.panel);
-    if (event.key !== "?" || !isHere || event.defaultPrevented) return;
-    if (target.matches("input, textarea, select") || !this.#context.panel.offsetParent) return;
+    const { host, panel, composer } = this.#context;
+    const path = event.composedPath();
+    const target = /** @type {HTMLElement} */ (path[0]);
+    const isInside = path.includes(panel);
+    if (!isInside && target !== document.body) return;
+    if (event.defaultPrevented || !panel.offsetParent) return;
+    const { key, code, altKey, shiftKey, ctrlKey, metaKey } = event;
+    const letter = /^[a-z]$/i.test(key) ? key : code.slice(3); // On other alphabets, and on a Mac
+    const isWriting = target.isContentEditable || target.matches("input, textarea, select");
+    const modifiers = `${ctrlKey ? "^" : ""}${metaKey ? "M" : ""}${altKey ? "~" : ""}`;
+    const name = modifiers ? modifiers + (shiftKey ? "+" : "") + letter.toLowerCase() : key;
+    const verb = {
+      [`${COMMAND}k`]: () => this.#commands(),
+      [`${COMMAND}f`]: isInside && (() => this.find()),
+      "~+n": () => host.newChat(),
+      "?": !isWriting && (() => this.shortcuts()),
+      "/": !isWriting && (() => composer.focus()),
+    }[name];
+    if (!verb) return;
     event.preventDefault();
-    this.shortcuts();
+    verb();
   }
 
   /** The user looks at another tab while a run is on. */

@@ -56,6 +56,7 @@ export class ChatPage {
       keep: (text) => this.#thread.keepDraft(text),
       editLast: () => this.#transcript.editLast(),
       shortcuts: () => this.#around.shortcuts(),
+      find: () => this.#around.find(),
     });
     this.#header = new Header(host, strings, () => this.#companions.toggleThreads());
     this.element = h(
@@ -67,6 +68,8 @@ export class ChatPage {
     this.#around = new Around({
       host, catalog: parts.catalog, strings, memory, panel: this.element,
       log: this.#transcript.log, composer: this.#composer, load: (load) => this.#load(load),
+      viewOf: (id) => this.#transcript.viewOf(id), reveal: (id) => this.#transcript.reveal(id),
+      toggleThreads: () => this.#companions.toggleThreads(),
     });
     this.element.dataset.drop = strings.dropFiles;
     if (client.attachmentsUrl) {
@@ -75,7 +78,7 @@ export class ChatPage {
     this.element.addEventListener("focusin", () => this.#loadMarkdown());
     this.element.addEventListener("keydown", this.#escape.bind(this));
     styles.base.then(() => (this.element.hidden = false));
-    this.#companions = new Companions(parts, this.element, (load) => this.#load(load));
+    this.#companions = new Companions(parts, this.element, this.#around);
     this.greet();
   }
 
@@ -127,9 +130,7 @@ export class ChatPage {
   }
 
   greet() {
-    const { host, strings } = this.#parts;
-    const title = host.getAttribute("title-text") ?? strings.greeting;
-    this.#welcome.greet(title, host.getAttribute("description-text") ?? strings.description);
+    this.#welcome.greet(this.#parts);
   }
 
   /** @param {import("../types.d.ts").Skill[]} skills */

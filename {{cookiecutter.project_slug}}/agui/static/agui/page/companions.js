@@ -10,7 +10,7 @@
 export class Companions {
   #parts;
   #panel;
-  #load;
+  #around;
   /** @type {ThreadsDrawer | undefined} */
   #drawer;
   /** @type {Placement | undefined} */
@@ -18,12 +18,12 @@ export class Companions {
 
   /**
    * @param {import("./chat-page.js").Parts} parts @param {HTMLElement} panel
-   * @param {import("../dom/lazy.js").Load} load
+   * @param {import("./around.js").Around} around
    */
-  constructor(parts, panel, load) {
+  constructor(parts, panel, around) {
     this.#parts = parts;
     this.#panel = panel;
-    this.#load = load;
+    this.#around = around;
     const { host, memory } = parts;
     const isFilling = !host.hasAttribute("placement");
     if (host.client.hasThreads && isFilling && memory.sidebar) this.#loadDrawer();
@@ -53,12 +53,13 @@ export class Companions {
   async #loadDrawer() {
     const { host, strings, memory } = this.#parts;
     const { client, session } = host;
-    const module = await this.#load(() => import("../threads/drawer.js"));
+    const module = await this.#around.load(() => import("../threads/drawer.js"));
     if (!module) return null;
     this.#drawer ??= new module.ThreadsDrawer({
       strings, memory, client, panel: this.#panel,
       newChat: () => host.newChat(),
       open: (threadId) => host.openThread(threadId),
+      showFound: (...found) => this.#around.showFound(...found),
       focus: () => host.focus(),
       href: (threadId) => memory.hrefOf(threadId),
       renamed: (threadId, title) => session.hear({ kind: "renamed", threadId, title }),
@@ -74,7 +75,7 @@ export class Companions {
     const { host, strings } = this.#parts;
     if (this.#placement) return this.#placement.update();
     if (!host.hasAttribute("placement")) return;
-    const module = await this.#load(() => import("./placement.js"));
+    const module = await this.#around.load(() => import("./placement.js"));
     if (!module || this.#placement || !host.isConnected) return;
     const placement = new module.Placement(host, this.#panel, strings);
     this.#placement = placement;

@@ -1,0 +1,72 @@
+// @ts-check
+/** Open a conversation at a message that a search has found, and show its words for a moment. */
+import { textOf } from "../conversation/messages.js";
+import { lazy } from "../dom/lazy.js";
+import {
+  bringIntoView, clearHighlights, drawn, dressMarks, flash, highlight, rangesIn, revealQuietly,
+} from "../messages/marks.js";
+import { placesOf, termsOf } from "../messages/matching.js";
+
+/** @typedef {import("../types.d.ts").PageContext} Context */
+/** @typedef {import("../types.d.ts").FoundThread} FoundThread */
+
+const SHOWN_MS = 4000;
+const READERS = ["user", "assistant"];
+
+/** @param {Context} context @param {FoundThread} found @param {string} query */
+export async function showFound(context, found, query) {
+  const { host, log } = context;
+  const { session } = host;
+  if (session.threadId !== found.thread_id) host.openThread(found.thread_id);
+  else host.focus();
+  if (!(await loaded(session, found.thread_id))) return;
+  const terms = termsOf(query);
+  const id = messageOf(session, found, terms);
+  if (!id) return;
+  // Markdown changes the heights of messages.
+  await lazy(() => import("../messages/reading.js"));
+  await drawn();
+  const message = revealQuietly(context, id);
+  if (!message || session.threadId !== found.thread_id) return;
+  await drawn();
+  dressMarks(log);
+  const ranges = rangesIn(message, terms);
+  bringIntoView(log, ranges[0] ?? message);
+  highlight(ranges);
+  setTimeout(clearHighlights, SHOWN_MS);
+  flash(message);
+  message.tabIndex = -1;
+  message.focus({ preventScroll: true });
+}
+
+/**
+ * Wait until the messages of a thread are there; false if the user has left it meanwhile.
+ * @param {import("../session/session.js").Session} session @param {string} threadId
+ * @returns {Promise<boolean>}
+ */
+function loaded(session, threadId) {
+  const abort = new AbortController();
+  return new Promise((done) => {
+    const look = () => {
+      const isGone = session.threadId !== threadId;
+      if (!isGone && session.loading) return;
+      abort.abort();
+      done(!isGone);
+    };
+    session.addEventListener("change", look, { signal: abort.signal });
+    look();
+  });
+}
+
+/**
+ * The message that was found, or, if it is in another version of the thread, one with its words.
+ * @param {import("../session/session.js").Session} session @param {FoundThread} found
+ * @param {string[]} terms
+ */
+function messageOf({ conversation }, { message_id: id }, terms) {
+  const { messages } = conversation;
+  if (!id || messages.some((message) => message.id === id)) return id;
+  return messages.find(({ role, content }) => {
+    return READERS.includes(role) && placesOf(textOf(content), terms).length;
+  })?.id;
+}
