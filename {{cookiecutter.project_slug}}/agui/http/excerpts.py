@@ -68,13 +68,17 @@ def excerpt_of(text: str, words: Sequence[str]) -> str:
         return ""
     start = max(0, min(place - BEFORE_CHARS, len(line) - EXCERPT_CHARS))
     end = start + EXCERPT_CHARS
+    before = after = ""
     if start:
+        before = "…"
         space = line.find(" ", start, min(place, start + LONG_WORD))
         start = space + 1 or start
     if end < len(line):
+        after = "…"
         space = line.rfind(" ", max(place + 1, end - LONG_WORD), end)
-        end = end if space < 0 else space
-    return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
+        if space > 0:
+            end = space
+    return f"{before}{line[start:end]}{after}"
 
 
 def _find(line: str, words: Sequence[str]) -> int | None:

@@ -173,8 +173,10 @@ class ThreadStore(BranchingStore):
         matches = {}
         for thread_id in thread_ids:
             record = await self.find(thread_id, scope)
+            if record is None:
+                continue
             most = 0
-            for entry in await self.read_history(record.head_id if record else None):
+            for entry in await self.read_history(record.head_id):
                 text = words_of(entry.message)
                 count = sum(word in text for word in words)
                 if count > most:

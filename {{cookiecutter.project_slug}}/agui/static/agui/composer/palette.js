@@ -98,9 +98,10 @@ export class Palette {
   show(own, fits = () => true) {
     const { showShortcuts: title, findHere } = { ...FOUND_WORDS, ...this.#context.strings };
     /** @type {Entry[]} */
-    const others = [
-      { name: "", title: findHere, choose: () => this.#find() }, { name: HELP, title },
-    ];
+    const others = [{ name: HELP, title }];
+    if (!this.#context.host.session.empty) {
+      others.unshift({ name: "", title: findHere, choose: () => this.#find() });
+    }
     this.list([...own, ...others].filter(fits), this.#context.strings.skills);
   }
 

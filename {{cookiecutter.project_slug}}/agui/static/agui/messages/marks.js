@@ -18,6 +18,12 @@ mark {
   font-size: .82rem; grid-column: 1 / -1; overflow: hidden; overflow-wrap: anywhere;
 }
 .excerpt mark { color: var(--_text); }
+@media (hover: hover) {
+  .threads li:has(.excerpt) > .thread-actions {
+    background: var(--_surface); border-radius: var(--_small); inset-block-start: .2rem;
+    inset-inline-end: 0; position: absolute;
+  }
+}
 ::highlight(${FOUND}) {
   background-color: light-dark(#ffe9a8, #6b5a1c); color: light-dark(#1f1e1b, #fff);
 }
@@ -44,8 +50,13 @@ const EDGE = 72;
 /** @param {Element} element in whose document or shadow the marks are */
 export const dressMarks = (element) => adopt(element, STYLE);
 
-/** The text as nodes, with its terms marked. @param {string} text @param {string[]} terms */
-export function marked(text, terms) {
+/**
+ * The text as nodes, with its terms marked.
+ * @param {string} text @param {string[]} all the terms; beside longer ones, one letter is no help
+ */
+export function marked(text, all) {
+  const longer = all.filter((term) => !/^\w$/.test(term));
+  const terms = longer.length ? longer : all;
   const nodes = [];
   let last = 0;
   for (const [start, end] of placesOf(text, terms)) {

@@ -11,6 +11,7 @@ import { placesOf, termsOf } from "../messages/matching.js";
 /** @typedef {import("../types.d.ts").FoundThread} FoundThread */
 
 const SHOWN_MS = 4000;
+const COLOURED_MS = 400;
 const READERS = ["user", "assistant"];
 
 /** @param {Context} context @param {FoundThread} found @param {string} query */
@@ -33,6 +34,8 @@ export async function showFound(context, found, query) {
   const ranges = rangesIn(message, terms);
   bringIntoView(log, ranges[0] ?? message);
   highlight(ranges);
+  // The colours of code come later, and with them other texts.
+  setTimeout(() => highlight(rangesIn(message, terms)), COLOURED_MS);
   setTimeout(clearHighlights, SHOWN_MS);
   flash(message);
   message.tabIndex = -1;
@@ -59,14 +62,19 @@ function loaded(session, threadId) {
 }
 
 /**
- * The message that was found, or, if it is in another version of the thread, one with its words.
+ * The message that was found, or, if it is in another version of the thread, the one with most of its words.
  * @param {import("../session/session.js").Session} session @param {FoundThread} found
  * @param {string[]} terms
  */
 function messageOf({ conversation }, { message_id: id }, terms) {
   const { messages } = conversation;
   if (!id || messages.some((message) => message.id === id)) return id;
-  return messages.find(({ role, content }) => {
-    return READERS.includes(role) && placesOf(textOf(content), terms).length;
-  })?.id;
+  /** @param {import("../types.d.ts").Message} message */
+  const count = ({ role, content }) => {
+    const text = READERS.includes(role) ? textOf(content) : "";
+    return terms.filter((term) => placesOf(text, [term]).length).length;
+  };
+  const counts = messages.map(count);
+  const most = counts.reduce((a, b) => Math.max(a, b), 0);
+  return most ? messages[counts.indexOf(most)].id : undefined;
 }
