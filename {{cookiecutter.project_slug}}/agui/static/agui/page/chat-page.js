@@ -55,8 +55,8 @@ export class ChatPage {
       stop: () => session.stop(),
       keep: (text) => this.#thread.keepDraft(text),
       editLast: () => this.#transcript.editLast(),
-      shortcuts: () => this.#around.shortcuts(),
-      find: () => this.#around.find(),
+      shortcuts: () => this.#around.go("shortcuts"),
+      find: () => this.#around.go("find"),
     });
     this.#header = new Header(host, strings, () => this.#companions.toggleThreads());
     this.element = h(

@@ -59,7 +59,7 @@ export class Companions {
       strings, memory, client, panel: this.#panel,
       newChat: () => host.newChat(),
       open: (threadId) => host.openThread(threadId),
-      showFound: (...found) => this.#around.showFound(...found),
+      showFound: (...found) => this.#around.go("found", ...found),
       focus: () => host.focus(),
       href: (threadId) => memory.hrefOf(threadId),
       renamed: (threadId, title) => session.hear({ kind: "renamed", threadId, title }),

@@ -4,9 +4,8 @@ import { textOf } from "../conversation/messages.js";
 import { h, iconButton, setText } from "../dom/elements.js";
 import { lazy } from "../dom/lazy.js";
 import { adopt } from "../dom/own-style.js";
-import {
-  bringIntoView, clearHighlights, dressMarks, highlight, rangesIn, revealQuietly,
-} from "../messages/marks.js";
+import { bringIntoView, dressMarks, rangesIn, revealQuietly } from "../messages/marks.js";
+import { clearHighlights, highlight } from "../messages/marks.js";
 import { placesOf, textOfNodes } from "../messages/matching.js";
 import { FOUND_WORDS } from "../words/find-words.js";
 import { format } from "../words/strings.js";

@@ -2,9 +2,8 @@
 /** Open a conversation at a message that a search has found, and show its words for a moment. */
 import { textOf } from "../conversation/messages.js";
 import { lazy } from "../dom/lazy.js";
-import {
-  bringIntoView, clearHighlights, drawn, dressMarks, flash, highlight, rangesIn, revealQuietly,
-} from "../messages/marks.js";
+import { bringIntoView, drawn, dressMarks, flash, rangesIn } from "../messages/marks.js";
+import { clearHighlights, highlight, revealQuietly } from "../messages/marks.js";
 import { placesOf, termsOf } from "../messages/matching.js";
 
 /** @typedef {import("../types.d.ts").PageContext} Context */
