@@ -43,6 +43,7 @@ PARTS = {
         "pacing",
         "redis",
         "spending",
+        "titles",
     ],
     "everything": [
         "admin",
@@ -70,6 +71,7 @@ PARTS = {
         "spending",
         "suggestions",
         "terminal",
+        "titles",
         "voice",
     ],
 }

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from pages import Page, Route, drawn, expect, first, message_box
+from pages import Page, Route, drawn, expect, finished, first, message_box, say
 from servers import LiveProject
 
 pytestmark = pytest.mark.browser
@@ -202,3 +202,17 @@ def test_one_list_has_everything(finder: Page):
     finder.keyboard.press("Control+k")
     expect(finder.locator(".commands [role=status]")).to_have_text("The conversations could not be searched.")
     expect(options.filter(has_text="New chat")).to_have_count(1)
+
+
+def test_a_title_of_the_model_is_shown_when_it_comes(chat: Page):
+    """With a real model, the page loads the module of the part `titles`."""
+    chat.evaluate("""() => {
+        const chat = document.querySelector("agui-chat");
+        const titles = new URL("/static/agui_titles/titles.js", location).href;
+        chat.dataset.modules = JSON.stringify({ ...JSON.parse(chat.dataset.modules), titles });
+        chat.addEventListener("ag-ui-thread", ({ detail }) => (window.told = detail.title));
+    }""")
+    chat.route(re.compile(r"threads/\?limit=10"), lambda route: changed(route, title="Apples in autumn"))
+    say(chat, "hello")
+    finished(chat)
+    chat.wait_for_function("() => window.told === 'Apples in autumn'")

@@ -22,6 +22,7 @@ from agui.blocking.executor import in_database
 from agui.models import Run
 from agui.stores.branches import BranchingStore
 from agui.stores.summary import (
+    UNTITLED,
     Marks,
     Match,
     ThreadSummary,
@@ -83,6 +84,15 @@ class ThreadStore(BranchingStore):
 
         Returns None if the scope has no such conversation.
         """
+
+    async def retitle(
+        self, conversation_id: str, title: str, before: str, *, scope: str | None
+    ) -> bool:
+        """Give a conversation another title, if it still has the one from `before`."""
+        summary = await self.summary(conversation_id, scope=scope)
+        if summary is None or summary["title"] != (before or UNTITLED):
+            return False
+        return await self.rename(conversation_id, title, scope=scope) is not None
 
     async def mark(
         self, conversation_id: str, *, scope: str | None, **marks: Unpack[Marks]

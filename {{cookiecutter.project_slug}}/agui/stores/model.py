@@ -179,6 +179,13 @@ class ModelConversationStore(ThreadStore):
         columns = {"title": clean(title)[:255], "words": fold(title)}
         return await self._change(conversation_id, scope, columns)
 
+    async def retitle(
+        self, conversation_id: str, title: str, before: str, *, scope: str | None
+    ) -> bool:
+        threads = rows.select_threads(conversation_id, scope).filter(title=before)
+        columns = {"title": clean(title)[:255], "words": fold(title)}
+        return bool(await in_database(partial(threads.update, **columns)))
+
     async def mark(
         self, conversation_id: str, *, scope: str | None, **marks: Unpack[Marks]
     ) -> ThreadSummary | None:

@@ -390,6 +390,7 @@ export interface PartModules {
   "sent-files": Pick<typeof import("../agui_attachments/sent-files.js"), "showFiles">;
   sources: Pick<typeof import("../agui_sources/sources.js"), "showSources">;
   suggestions: Pick<typeof import("../agui_suggestions/suggestions.js"), "Suggestions">;
+  titles: Pick<typeof import("../agui_titles/titles.js"), "awaitTitle">;
   upload: Pick<typeof import("../agui_attachments/files.js"), "post">;
   voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
 }

@@ -1,5 +1,6 @@
 // @ts-check
 /** What users find around the messages, and the keys for it. ways.js loads it. */
+import { moduleOf } from "../dom/lazy.js";
 
 /** @typedef {import("../types.d.ts").PageContext} Context */
 /** @typedef {typeof import("./ways.js").WAYS} Ways */
@@ -38,10 +39,13 @@ export class Around {
   }
 
   connect() {
+    const { host } = this.#context;
     const { signal } = (this.#stop = new AbortController());
     document.addEventListener("keydown", (event) => this.#keydown(event), { signal });
+    const ended = async () => (await moduleOf(host, "titles"))?.awaitTitle(host);
+    host.session.addEventListener("end", ended, { signal });
     const leave = () => {
-      if (document.hidden && this.#context.host.session.busy) this.go("leave");
+      if (document.hidden && host.session.busy) this.go("leave");
     };
     document.addEventListener("visibilitychange", leave, { signal });
   }
@@ -58,9 +62,9 @@ export class Around {
    */
   async go(name, ...about) {
     const module = await this.load(() => import("./ways.js"));
-    /** @type {((context: Context, ...about: unknown[]) => Promise<void>) | undefined} */
+    /** @type {((context: Context, ...about: unknown[]) => ReturnType<Ways[Name]>) | undefined} */
     const way = /** @type {any} */ (module?.WAYS[name]);
-    await way?.(this.#context, ...about);
+    return way?.(this.#context, ...about);
   }
 
   /** A key counts that is pressed in the chat, or nowhere, and that nobody else has handled. */

@@ -51,21 +51,11 @@ export class Companions {
   }
 
   async #loadDrawer() {
-    const { host, strings, memory } = this.#parts;
-    const { client, session } = host;
-    const module = await this.#around.load(() => import("../threads/drawer.js"));
-    if (!module) return null;
-    this.#drawer ??= new module.ThreadsDrawer({
-      strings, memory, client, panel: this.#panel,
-      newChat: () => host.newChat(),
-      open: (threadId) => host.openThread(threadId),
-      showFound: (...found) => this.#around.go("found", ...found),
-      focus: () => host.focus(),
-      href: (threadId) => memory.hrefOf(threadId),
-      renamed: (threadId, title) => session.hear({ kind: "renamed", threadId, title }),
-    });
+    const drawer = await this.#around.go("drawer");
+    if (!drawer) return null;
+    this.#drawer = drawer;
     this.update();
-    return this.#drawer;
+    return drawer;
   }
 
   // --- The frame

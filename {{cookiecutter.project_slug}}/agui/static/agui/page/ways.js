@@ -4,7 +4,36 @@
 /** @typedef {import("../types.d.ts").PageContext} Context */
 /** @typedef {{ text: string, messageId: string }} Answer */
 
+/** @type {WeakMap<HTMLElement, import("../threads/drawer.js").ThreadsDrawer>} of each chat */
+const drawers = new WeakMap();
+
 export const WAYS = {
+  /** The list of conversations; null if it can't be had. @param {Context} context */
+  async drawer(context) {
+    const { host, panel, strings, memory, load } = context;
+    const { client, session } = host;
+    const module = await load(() => import("../threads/drawer.js"));
+    if (!module) return null;
+    const known = drawers.get(panel);
+    if (known) return known;
+    const drawer = new module.ThreadsDrawer({
+      strings, memory, client, panel,
+      newChat: () => host.newChat(),
+      open: (threadId) => host.openThread(threadId),
+      showFound: (...found) => WAYS.found(context, ...found),
+      focus: () => host.focus(),
+      href: (threadId) => memory.hrefOf(threadId),
+      renamed: (threadId, title) => session.hear({ kind: "renamed", threadId, title }),
+    });
+    drawers.set(panel, drawer);
+    let last = host.threadId;
+    host.addEventListener("ag-ui-thread", ({ detail: { threadId } }) => {
+      if (threadId === last) drawer.update(threadId); // It has another title.
+      last = threadId;
+    });
+    return drawer;
+  },
+
   /** @param {Context} context */
   async shortcuts(context) {
     (await context.load(() => import("./shortcuts.js")))?.showShortcuts(context);
