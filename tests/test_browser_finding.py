@@ -77,7 +77,7 @@ def test_a_found_conversation_opens_at_its_message(finder: Page):
     expect(found).to_be_focused()
     expect(found).to_have_class(re.compile("flash"))
     expect(finder.locator(".message.assistant:focus")).to_be_in_viewport()
-    assert finder.evaluate(HIGHLIGHTED, "agui-found") == ["ferry", "noon", "ferry"]
+    finder.wait_for_function("() => [...CSS.highlights.get('agui-found')].join() === 'ferry,noon,ferry'")
     expect(found).not_to_have_class(re.compile("flash"))
     finder.wait_for_function("() => !CSS.highlights.has('agui-found')")
     # A message that only another version has: a current one with the words counts.

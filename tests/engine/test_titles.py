@@ -25,7 +25,7 @@ def making(settings: Any) -> Any:
     def begin(*texts: Any, **more: Any) -> ScriptedModel:
         global titles
         titles = ScriptedModel([say(text) if isinstance(text, str) else text for text in texts])
-        settings.AGUI = {"TITLES": {"MODEL": MODEL, **more}}
+        settings.AGUI = {"TITLES": {"ENABLED": True, "MODEL": MODEL, **more}}
         return titles
 
     return begin
@@ -108,9 +108,9 @@ async def fail(exchange: FirstExchange) -> str:
     raise RuntimeError("The model is away.")
 
 
-@pytest.mark.parametrize("maker", [None, "agui.contrib.titles.make.make_title"])
-async def test_no_title_without_a_maker_or_from_a_model_of_tests(client: Client, settings, maker):
-    settings.AGUI = {"TITLES": {"MAKER": maker}}
+@pytest.mark.parametrize("titles", [{"ENABLED": False, "MODEL": MODEL}, {"ENABLED": True}])
+async def test_no_title_if_it_is_off_or_from_a_model_of_tests(client: Client, settings, titles):
+    settings.AGUI = {"TITLES": titles}
     with script(say("Fine.")) as model:
         await client.run("Hello")
         assert await titled(client) == "Hello"

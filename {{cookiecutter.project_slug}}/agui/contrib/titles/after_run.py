@@ -83,7 +83,7 @@ async def _make(store: Any, actor: Actor, exchange: FirstExchange) -> None:
         if summary["title"] != (before or UNTITLED):
             return  # The user has renamed it.
         async with asyncio.timeout(settings.timeout_seconds):
-            made = await import_string(settings.maker or "")(exchange)
+            made = await import_string(settings.maker)(exchange)
         title = clean_title(made)
         if title:
             await store.retitle(thread_id, title, before, scope=actor.scope)

@@ -36,8 +36,8 @@ class TitlesConfig(Part):
 
 def _may_come() -> bool:
     titles = conf.part(TitlesSettings)
-    if titles.model or not titles.maker:
-        return bool(titles.maker)
+    if titles.model or not titles.enabled:
+        return titles.enabled
     return not settings.AGENT_MODEL.startswith(("demo", "python:"))
 
 
@@ -45,5 +45,5 @@ def _may_come() -> bool:
 def _titling(run: Any) -> Iterator[None]:
     """Make a title once the run has ended, and its last event was sent."""
     yield
-    if conf.part(TitlesSettings).maker:
+    if conf.part(TitlesSettings).enabled:
         after_run.begin(run)

@@ -6,10 +6,12 @@ from agui.conf_sections import Section, by_import, imported
 class TitlesSettings(Section):
     """How conversations get their titles after the first answer."""
 
-    maker: str | None = Field(
+    environment = {"enabled": "MAKE_TITLES"}
+
+    enabled: bool = Field(True, description="Whether titles are made.")
+    maker: str = Field(
         "agui.contrib.titles.make.make_title",
-        description="Dotted path of an async function that makes a title of a `FirstExchange`; "
-        "None means that no titles are made.",
+        description="Dotted path of an async function that makes a title of a `FirstExchange`.",
     )
     model: str | None = Field(
         None,
@@ -22,5 +24,5 @@ class TitlesSettings(Section):
     @field_validator("maker")
     @classmethod
     @by_import
-    def _importable(cls, path: str | None) -> str | None:
-        return None if path is None else imported(path)
+    def _importable(cls, path: str) -> str:
+        return imported(path)

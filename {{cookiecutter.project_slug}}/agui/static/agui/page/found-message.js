@@ -9,8 +9,9 @@ import { placesOf, termsOf } from "../messages/matching.js";
 /** @typedef {import("../types.d.ts").PageContext} Context */
 /** @typedef {import("../types.d.ts").FoundThread} FoundThread */
 
-const SHOWN_MS = 4000;
-const COLOURED_MS = 400;
+const SHOWN_MS = 3000;
+/** How long a conversation that was just drawn may still move. */
+const SETTLING_MS = [50, 100, 200, 400, 800];
 const READERS = ["user", "assistant"];
 
 /** @param {Context} context @param {FoundThread} found @param {string} query */
@@ -30,15 +31,32 @@ export async function showFound(context, found, query) {
   if (!message || session.threadId !== found.thread_id) return;
   await drawn();
   dressMarks(log);
-  const ranges = rangesIn(message, terms);
-  bringIntoView(log, ranges[0] ?? message);
-  highlight(ranges);
-  // The colours of code come later, and with them other texts.
-  setTimeout(() => highlight(rangesIn(message, terms)), COLOURED_MS);
-  setTimeout(clearHighlights, SHOWN_MS);
   flash(message);
   message.tabIndex = -1;
   message.focus({ preventScroll: true });
+  await stay(log, message, terms);
+  setTimeout(clearHighlights, SHOWN_MS);
+}
+
+/**
+ * Bring the words into view, and again while Markdown, code and earlier messages move them, unless
+ * the user scrolls.
+ * @param {HTMLElement} log @param {HTMLElement} message @param {string[]} terms
+ */
+async function stay(log, message, terms) {
+  const abort = new AbortController();
+  const { signal } = abort;
+  for (const type of ["wheel", "pointerdown", "touchmove", "keydown"]) {
+    log.addEventListener(type, () => abort.abort(), { signal, passive: true });
+  }
+  for (const pause of SETTLING_MS) {
+    if (!message.isConnected) break;
+    const ranges = rangesIn(message, terms);
+    if (!signal.aborted) bringIntoView(log, ranges[0] ?? message);
+    highlight(ranges);
+    await new Promise((done) => setTimeout(done, pause));
+  }
+  abort.abort();
 }
 
 /**
@@ -61,7 +79,8 @@ function loaded(session, threadId) {
 }
 
 /**
- * The message that was found, or, if it is in another version of the thread, the one with most of its words.
+ * The message that was found, or, if that is in another version of the thread, the one with
+ * most of the words.
  * @param {import("../session/session.js").Session} session @param {FoundThread} found
  * @param {string[]} terms
  */
