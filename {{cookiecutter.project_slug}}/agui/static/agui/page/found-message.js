@@ -35,8 +35,11 @@ export async function showFound(context, found, query) {
   message.tabIndex = -1;
   message.focus({ preventScroll: true });
   await stay(log, message, terms);
-  setTimeout(clearHighlights, SHOWN_MS);
+  setTimeout(() => !isSearched(log) && clearHighlights(), SHOWN_MS);
 }
+
+/** Whether the user searches in the conversation meanwhile. @param {HTMLElement} log */
+const isSearched = (log) => log.nextElementSibling?.matches(".find");
 
 /**
  * Bring the words into view, and again while Markdown, code and earlier messages move them, unless
@@ -50,7 +53,7 @@ async function stay(log, message, terms) {
     log.addEventListener(type, () => abort.abort(), { signal, passive: true });
   }
   for (const pause of SETTLING_MS) {
-    if (!message.isConnected) break;
+    if (!message.isConnected || isSearched(log)) break;
     const ranges = rangesIn(message, terms);
     if (!signal.aborted) bringIntoView(log, ranges[0] ?? message);
     highlight(ranges);
