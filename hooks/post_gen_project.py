@@ -15,7 +15,9 @@ PARTS = "{{ cookiecutter.parts }}"
 ENGINE = "{{ cookiecutter.engine }}"
 
 MINIMAL = {"admin", "bundle", "charts", "demo", "pacing", "redis"}
-STANDARD = MINIMAL | {"attachments", "dashboard", "evals", "export", "fast", "feedback", "formulas", "spending"}
+STANDARD = MINIMAL | {
+    "attachments", "dashboard", "evals", "export", "fast", "feedback", "formulas", "spending", "titles"
+}  # fmt: skip
 
 NEXT_STEPS = f"""
 Your project is in {SLUG}. What comes next:

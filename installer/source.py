@@ -44,6 +44,7 @@ PARTS = {
         "pacing",
         "redis",
         "spending",
+        "titles",
     ],
     "everything": [
         "admin",
@@ -72,6 +73,7 @@ PARTS = {
         "spending",
         "suggestions",
         "terminal",
+        "titles",
         "voice",
     ],
 }

@@ -20,7 +20,9 @@ EXTRAS = set(tomllib.loads((CONTRIB.parent / "pyproject.toml").read_text())["pro
     *PARTS
 }
 MINIMAL = ["admin", "bundle", "charts", "demo", "pacing", "redis"]
-STANDARD = sorted([*MINIMAL, "attachments", "dashboard", "evals", "export", "fast", "feedback", "formulas", "spending"])
+STANDARD = sorted(
+    [*MINIMAL, "attachments", "dashboard", "evals", "export", "fast", "feedback", "formulas", "spending", "titles"]
+)
 # Parts that another one can't do without.
 NEEDED = {"dashboard": ["admin"], "durable": ["redis"], "terminal": ["client"]}
 

@@ -38,6 +38,9 @@ import { USAGE_WORDS, usageText } from "./agui/messages/usage.js";
 import { VERSION_WORDS } from "./agui/messages/versions.js";
 import { BACKGROUND_WORDS } from "./agui/page/background.js";
 import { SHORTCUT_WORDS } from "./agui/page/shortcuts.js";
+import { COMMAND_WORDS } from "./agui/page/commands.js";
+import { FIND_WORDS } from "./agui/page/find-bar.js";
+import { FOUND_WORDS } from "./agui/words/find-words.js";
 import { MENTION_WORDS } from "./agui_mentions/mentions.js";
 import { MENU_WORDS } from "./agui/threads/menu.js";
 import { MODEL_WORDS } from "./agui/page/model-picker.js";
@@ -51,9 +54,12 @@ const STRINGS = {
   ...ATTACHMENT_WORDS,
   ...BACKGROUND_WORDS,
   ...CHART_WORDS,
+  ...COMMAND_WORDS,
   ...EDITOR_WORDS,
   ...FEEDBACK_WORDS,
   ...FILE_WORDS,
+  ...FIND_WORDS,
+  ...FOUND_WORDS,
   ...FORM_WORDS,
   ...GROUP_WORDS,
   ...MENTION_WORDS,

@@ -18,6 +18,7 @@ below it. Read them in this order:
         endpoints.py         the views of one agent, by the names of their routes
         views.py             the views of runs, tools, skills and capabilities
         threads.py           the views of a user's threads
+        excerpts.py          where a search found its words
         thread_actions.py    follow, cancel and fork: the actions on a thread
         auth.py              who acts
         tokens.py            API tokens
@@ -110,6 +111,7 @@ below it. Read them in this order:
         annotations.py       what the engine keeps with a message
         codec.py             messages as JSON
         summary.py           titles, previews, and words to search for
+        search.py            which rows have the words
         scoped.py            the owners of threads
         deletion.py          how threads are deleted, with everything that belongs to them
     blocking/   where does blocking code run

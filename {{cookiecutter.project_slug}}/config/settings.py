@@ -73,6 +73,7 @@ INSTALLED_APPS = [
     "agui.contrib.spending",
     "agui.contrib.suggestions",
     "agui.contrib.terminal",
+    "agui.contrib.titles",
     "agui.contrib.voice",
     "assistant",
 ]

@@ -16,6 +16,7 @@ from agui.blocking.executor import in_database, run_in_thread
 from agui.errors import BadRequest, Conflict, NotFound
 from agui.events.failures import read_failures
 from agui.http.bodies import read_object
+from agui.http.excerpts import NO_HIT, find_hits
 from agui.http.views import AgentView
 from agui.models import Run
 from agui.protocol.interrupts import frontend_calls, open_interrupts
@@ -24,7 +25,7 @@ from agui.protocol.run_input import check_thread_id
 from agui.runs.live import live
 from agui.runs.recovery import recover, still_on
 from agui.stores.annotations import annotation
-from agui.stores.base import ThreadStore, open_store
+from agui.stores.base import ThreadStore, open_store, search_words
 
 PAGE_SIZE = 30
 MAX_PAGE_SIZE = 100
@@ -99,7 +100,18 @@ class ThreadsView(AgentView):
         for summary, thread_id in zip(summaries, ids, strict=True):
             marks = {"running": thread_id in running, "waiting": thread_id in waiting}
             threads.append({**summary, **marks})
+        if q.strip():
+            await add_hits(store, threads, q, actor.scope)
         return JsonResponse({"threads": threads, "next": next_cursor})
+
+
+async def add_hits(store: ThreadStore, threads: list[dict[str, Any]], q: str, scope: str) -> None:
+    """Add to each row of a search where its thread has the words."""
+    ids = [thread["thread_id"] for thread in threads]
+    matches = await store.matches(ids, q, scope=scope)
+    hits = await run_in_thread(find_hits, matches, search_words(q), pool="reading")
+    for thread, thread_id in zip(threads, ids, strict=True):
+        thread.update(hits.get(thread_id, NO_HIT))
 
 
 def find_address(request: HttpRequest, thread_id: str, action: str = "") -> tuple[str, str]:

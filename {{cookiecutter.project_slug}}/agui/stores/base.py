@@ -22,7 +22,9 @@ from agui.blocking.executor import in_database
 from agui.models import Run
 from agui.stores.branches import BranchingStore
 from agui.stores.summary import (
+    UNTITLED,
     Marks,
+    Match,
     ThreadSummary,
     fold,
     preview_of,
@@ -82,6 +84,15 @@ class ThreadStore(BranchingStore):
 
         Returns None if the scope has no such conversation.
         """
+
+    async def retitle(
+        self, conversation_id: str, title: str, before: str, *, scope: str | None
+    ) -> bool:
+        """Give a conversation another title, if it still has the one from `before`."""
+        summary = await self.summary(conversation_id, scope=scope)
+        if summary is None or summary["title"] != (before or UNTITLED):
+            return False
+        return await self.rename(conversation_id, title, scope=scope) is not None
 
     async def mark(
         self, conversation_id: str, *, scope: str | None, **marks: Unpack[Marks]
@@ -165,6 +176,23 @@ class ThreadStore(BranchingStore):
             texts.append(words_of(entry.message))
         text = "\n".join(texts)
         return all(word in text for word in words)
+
+    async def matches(self, thread_ids: Sequence[str], q: str, *, scope: str) -> dict[str, Match]:
+        """Find the first message of each conversation with the most words of `q`, if it has one."""
+        words = search_words(q)
+        matches = {}
+        for thread_id in thread_ids:
+            record = await self.find(thread_id, scope)
+            if record is None:
+                continue
+            most = 0
+            for entry in await self.read_history(record.head_id):
+                text = words_of(entry.message)
+                count = sum(word in text for word in words)
+                if count > most:
+                    most = count
+                    matches[thread_id] = Match(entry.message)
+        return matches
 
 
 Position = tuple[bool, datetime, str]

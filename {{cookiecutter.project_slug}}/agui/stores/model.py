@@ -10,7 +10,7 @@ from copy import copy
 from functools import partial
 from typing import Any, Self, Unpack
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 from pydantic_ai import AgentRunResult
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
@@ -22,8 +22,10 @@ from agui.stores import rows
 from agui.stores.base import Beginning, ThreadStore, search_words
 from agui.stores.deletion import delete_thread
 from agui.stores.rows import OnSave, Row
+from agui.stores.search import contains, find_matches
 from agui.stores.summary import (
     Marks,
+    Match,
     ThreadSummary,
     clean,
     fold,
@@ -177,6 +179,13 @@ class ModelConversationStore(ThreadStore):
         columns = {"title": clean(title)[:255], "words": fold(title)}
         return await self._change(conversation_id, scope, columns)
 
+    async def retitle(
+        self, conversation_id: str, title: str, before: str, *, scope: str | None
+    ) -> bool:
+        threads = rows.select_threads(conversation_id, scope).filter(title=before)
+        columns = {"title": clean(title)[:255], "words": fold(title)}
+        return bool(await in_database(partial(threads.update, **columns)))
+
     async def mark(
         self, conversation_id: str, *, scope: str | None, **marks: Unpack[Marks]
     ) -> ThreadSummary | None:
@@ -211,7 +220,7 @@ class ModelConversationStore(ThreadStore):
         threads = Thread.objects.filter(scope=scope, archived__in=[archived])
         threads = threads.order_by("-pinned", "-updated_at", "-pk")
         for word in search_words(q):
-            threads = threads.filter(_contains(word, scope))
+            threads = threads.filter(contains(word, scope))
         if cursor:
             pinned, updated_at, pk = read_cursor(cursor, _to_key)
             older = Q(pinned__in=[pinned], updated_at__lte=updated_at)
@@ -226,24 +235,17 @@ class ModelConversationStore(ThreadStore):
         last = page[limit - 1]
         return summaries, write_cursor(last.pinned, last.updated_at, last.pk)
 
+    async def matches(self, thread_ids: Sequence[str], q: str, *, scope: str) -> dict[str, Match]:
+        words = search_words(q)
+        if not words or not thread_ids:
+            return {}
+        return await in_database(find_matches, thread_ids, words, scope)
+
 
 def _summarize(row: Any) -> ThreadSummary:
     columns = row._asdict()
     del columns["pk"]
     return summarize(**columns)
-
-
-def _contains(word: str, scope: str) -> Q:
-    """Match the threads that have a word in their title or in one of their messages."""
-    messages = Message.objects.filter(words__contains=word)
-    # For `thread=OuterRef("pk")`, PostgreSQL may read the messages of all users at once.
-    own = messages.filter(thread__gte=OuterRef("pk"), thread__lte=OuterRef("pk"))
-    # Ids begin with the time, so the messages that a fork shares with its source have ids up to
-    # that of the message at which it was forked.
-    in_source = messages.filter(thread__scope=scope, thread__thread_id=OuterRef("forked_from"))
-    shared = in_source.filter(id__lte=OuterRef("forked_at"))
-    is_in_source = ~Q(forked_from="") & Q(Exists(shared))
-    return Q(words__contains=word) | Q(Exists(own)) | is_in_source
 
 
 def _to_key(text: str) -> int:

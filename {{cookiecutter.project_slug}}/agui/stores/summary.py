@@ -4,6 +4,7 @@ import re
 import unicodedata
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypedDict, TypeVar
 
@@ -43,6 +44,17 @@ class Marks(TypedDict, total=False):
     unread: bool
     pinned: bool
     archived: bool
+
+
+@dataclass(frozen=True)
+class Match:
+    """A message that has words of a search. Of a very long one, there is only a piece."""
+
+    message: ModelMessage | None
+    message_id: str = ""
+    """The client's id of a very long message, if it is the user's."""
+    piece: str = ""
+    """The place of the first word in a very long message, as a search reads it."""
 
 
 def summarize(

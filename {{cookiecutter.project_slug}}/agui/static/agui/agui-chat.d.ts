@@ -28,7 +28,8 @@
  * @csspart panel, header, undo, log, messages, user-message, assistant-message, reasoning,
  *   activity, tool, approve, deny, prose, code, error, composer, input, attach, skills, microphone,
  *   send, stop, attachments, attachment, palette, chip, drawer, threads, menu, launcher, frame,
- *   edge, actions, action, editor, feedback, sources, queued, quote, shortcuts, notify
+ *   edge, actions, action, editor, feedback, sources, queued, quote, shortcuts, notify, find,
+ *   commands
  *
  * @cssprop --agui-code-comment, --agui-code-keyword, --agui-code-string, --agui-code-number,
  *   --agui-code-name, --agui-code-added, --agui-code-removed

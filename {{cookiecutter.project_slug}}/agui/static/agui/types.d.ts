@@ -385,6 +385,9 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("../agui_attachments/file-face.js").FILE_WORDS &
   typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
   typeof import("./messages/editor.js").EDITOR_WORDS &
+  typeof import("./page/commands.js").COMMAND_WORDS &
+  typeof import("./page/find-bar.js").FIND_WORDS &
+  typeof import("./words/find-words.js").FOUND_WORDS &
   typeof import("./page/model-picker.js").MODEL_WORDS &
   typeof import("./composer/palette.js").PALETTE_WORDS &
   typeof import("./page/placement.js").PLACEMENT_WORDS &
@@ -438,12 +441,14 @@ export interface PartModules {
   "sent-files": Pick<typeof import("../agui_attachments/sent-files.js"), "showFiles">;
   sources: Pick<typeof import("../agui_sources/sources.js"), "showSources">;
   suggestions: Pick<typeof import("../agui_suggestions/suggestions.js"), "Suggestions">;
+  titles: Pick<typeof import("../agui_titles/titles.js"), "awaitTitle">;
   upload: Pick<typeof import("../agui_attachments/files.js"), "post">;
   voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
 }
 
 export type Strings = import("./words/strings.js").Strings;
 export type Session = import("./session/session.js").Session;
+export type ThreadMemory = import("./session/thread-memory.js").ThreadMemory;
 export type AgentClient = import("./http/client.js").AgentClient;
 
 /** What a tab tells the user's other tabs. */
@@ -483,8 +488,19 @@ export interface PageContext {
   catalog: import("./catalog/catalog.js").Catalog;
   strings: Strings;
   load: import("./dom/lazy.js").Load;
-  memory: import("./session/thread-memory.js").ThreadMemory;
+  memory: ThreadMemory;
+  /** The element of a message, if it is drawn; `reveal` draws it, and keeps it in view. */
+  viewOf: (messageId: string) => HTMLElement | undefined;
+  reveal: (messageId: string) => HTMLElement | undefined;
+  toggleThreads: () => unknown;
 }
+/** A conversation that a search has found, and the message that has the words, if one has. */
+export interface FoundThread {
+  thread_id: string;
+  message_id?: string | null;
+}
+/** Open it at that message. */
+export type ShowFound = (found: FoundThread, query: string) => Promise<void>;
 /** What the views of messages have at hand. */
 export type MessageContext = CardContext & {
   host: HTMLElement;

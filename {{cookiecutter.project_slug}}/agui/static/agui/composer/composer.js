@@ -16,7 +16,7 @@ import { format } from "../words/strings.js";
  *   keep: (draft: string) => void, host: import("../agui-chat.d.ts").AguiChatElement,
  *   send: (text: string, attachments?: import("../types.d.ts").Attachment[]) => boolean,
  *   client: import("../http/client.js").AgentClient, load: import("../dom/lazy.js").Load,
- *   shortcuts: () => void, memory: import("../session/thread-memory.js").ThreadMemory,
+ *   memory: import("../types.d.ts").ThreadMemory, shortcuts: () => void, find: () => void,
  * }} Context
  */
 

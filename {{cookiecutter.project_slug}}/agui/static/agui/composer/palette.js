@@ -6,6 +6,7 @@
 import { closeOnBack } from "../dom/back.js";
 import { h, isTouch } from "../dom/elements.js";
 import { moduleOf } from "../dom/lazy.js";
+import { FOUND_WORDS } from "../words/find-words.js";
 import { format } from "../words/strings.js";
 
 /** @typedef {import("../types.d.ts").Skill} Skill */
@@ -17,6 +18,7 @@ import { format } from "../words/strings.js";
  * @typedef {{
  *   strings: import("../words/strings.js").Strings, send: (text: string) => boolean,
  *   fill: (text: string) => void, hint: (text: string) => void, shortcuts: () => void,
+ *   find: () => void,
  *   host: import("../agui-chat.d.ts").AguiChatElement,
  *   memory: import("../session/thread-memory.js").ThreadMemory,
  *   load: import("../dom/lazy.js").Load,
@@ -28,7 +30,6 @@ const BLANK = /\{[^{}\n]+\}/;
 /** In English; the tables of other languages have these, too. */
 export const PALETTE_WORDS = {
   fillIn: "Fill in {blank}, or send it as it is.",
-  showShortcuts: "Show the keyboard shortcuts",
 };
 /** The entry of the list that is no skill. */
 const HELP = "?";
@@ -97,10 +98,13 @@ export class Palette {
 
   /** @param {Skill[]} own @param {(skill: Skill) => boolean} [fits] */
   show(own, fits = () => true) {
-    const { showShortcuts: title } = { ...PALETTE_WORDS, ...this.#context.strings };
-    /** @type {Skill} */
-    const help = { name: HELP, title };
-    this.list([...own, help].filter(fits), this.#context.strings.skills);
+    const { showShortcuts: title, findHere } = { ...FOUND_WORDS, ...this.#context.strings };
+    /** @type {Entry[]} */
+    const others = [{ name: HELP, title }];
+    if (!this.#context.host.session.empty) {
+      others.unshift({ name: "", title: findHere, choose: () => this.#find() });
+    }
+    this.list([...own, ...others].filter(fits), this.#context.strings.skills);
   }
 
   /** @param {Entry[]} entries @param {string} label of the list */
@@ -195,6 +199,11 @@ export class Palette {
     const isWhole = !skill.prompt && value === `/${skill.name}`;
     if (key === "Enter" && isWhole && this.#context.send(value)) return;
     this.use(skill, rest);
+  }
+
+  #find() {
+    if (this.#typed !== undefined) this.#context.fill("");
+    this.#context.find();
   }
 
   /**

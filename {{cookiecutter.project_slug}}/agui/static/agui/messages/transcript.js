@@ -163,6 +163,24 @@ export class Transcript {
     return before;
   }
 
+  /** The element of a message; undefined if it is not drawn. @param {string} id */
+  viewOf(id) {
+    return this.#views.get(id)?.element;
+  }
+
+  /** Draw the conversation from this message on at least, and stay there. @param {string} id */
+  reveal(id) {
+    const messages = /** @type {import("../types.d.ts").Message[]} */ (this.#messages);
+    const at = messages.findIndex((message) => message.id === id);
+    if (at >= 0 && at < this.#from) {
+      this.#from = at;
+      this.#seen = [];
+      this.#redraw();
+    }
+    this.#follows = false;
+    return this.viewOf(id);
+  }
+
   #redraw = () => {};
 
   /** Stay at the end, but not past the beginning of what is asked. */

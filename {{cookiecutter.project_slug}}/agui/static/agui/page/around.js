@@ -1,76 +1,96 @@
 // @ts-check
-/** What users find around the messages, each loaded with its first use. */
+/** What users find around the messages, and the keys for it. ways.js loads it. */
+import { moduleOf } from "../dom/lazy.js";
 
 /** @typedef {import("../types.d.ts").PageContext} Context */
+/** @typedef {typeof import("./ways.js").WAYS} Ways */
+/** @typedef {keyof Ways} Way */
 
 const QUOTE = "M6 16.5c2.5-1 3.5-3 3.5-5H5V6.5h5.5v5M15 16.5c2.5-1 3.5-3 3.5-5H14V6.5h5.5v5";
 const SPEAKER = "M4 10v4h3.5l5 4V6l-5 4zM16 9a4.2 4.2 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";
+/** The key of commands: Ctrl, or Cmd on a Mac. Which of Ctrl, Cmd, Alt and Shift are held. */
+const COMMAND = /^Mac/.test(navigator.platform) ? "0100" : "1000";
 
 export class Around {
   #context;
+  load;
   #stop = new AbortController();
 
   /** @param {Context} context */
   constructor(context) {
     this.#context = context;
+    this.load = context.load;
     const { catalog, host, strings, log } = context;
     catalog.addAction({
       name: "quote", label: strings.quote, icon: QUOTE, on: "answer",
-      run: (about) => this.#quote((module) => module.quoteAnswer(context, about)),
+      run: (about) => this.go("quote", about),
     });
     if (globalThis.speechSynthesis) {
       catalog.addAction({
         name: "aloud", label: strings.readAloud, icon: SPEAKER, on: "answer",
-        run: async (about) =>
-          (await context.load(() => import("./aloud.js")))?.readAloud(context, about),
+        run: (about) => this.go("aloud", about),
       });
     }
-    if (host.dataset.models) this.#offerModels();
+    if (host.dataset.models) this.go("models");
     const select = () => {
-      if (`${getSelection()}`.trim()) this.#quote((module) => module.offerQuote(context));
+      if (`${getSelection()}`.trim()) this.go("selection");
     };
     for (const type of ["pointerup", "keyup"]) log.addEventListener(type, select);
   }
 
   connect() {
+    const { host } = this.#context;
     const { signal } = (this.#stop = new AbortController());
     document.addEventListener("keydown", (event) => this.#keydown(event), { signal });
-    document.addEventListener("visibilitychange", () => this.#leave(), { signal });
+    const ended = async () => (await moduleOf(host, "titles"))?.awaitTitle(host);
+    host.session.addEventListener("end", ended, { signal });
+    const leave = () => {
+      if (document.hidden && host.session.busy) this.go("leave");
+    };
+    document.addEventListener("visibilitychange", leave, { signal });
   }
 
   disconnect() {
     this.#stop.abort();
   }
 
-  async shortcuts() {
-    const module = await this.#context.load(() => import("./shortcuts.js"));
-    module?.showShortcuts(this.#context);
+  /**
+   * Load what the user wants, and show it.
+   * @template {Way} Name
+   * @param {Name} name
+   * @param {Parameters<Ways[Name]> extends [Context, ...infer About] ? About : never} about
+   */
+  async go(name, ...about) {
+    const module = await this.load(() => import("./ways.js"));
+    /** @type {((context: Context, ...about: unknown[]) => ReturnType<Ways[Name]>) | undefined} */
+    const way = /** @type {any} */ (module?.WAYS[name]);
+    return way?.(this.#context, ...about);
   }
 
   /** A key counts that is pressed in the chat, or nowhere, and that nobody else has handled. */
   #keydown(/** @type {KeyboardEvent} */ event) {
-    const [target] = /** @type {Element[]} */ (event.composedPath());
-    const isHere = target === document.body || event.composedPath().includes(this.#context.panel);
-    if (event.key !== "?" || !isHere || event.defaultPrevented) return;
-    if (target.matches("input, textarea, select") || !this.#context.panel.offsetParent) return;
+    const { panel } = this.#context;
+    const path = event.composedPath();
+    const target = /** @type {HTMLElement} */ (path[0]);
+    const isInside = path.includes(panel);
+    if (!isInside && target !== document.body) return;
+    if (event.defaultPrevented || !panel.offsetParent) return;
+    const { key, code, ctrlKey, metaKey, altKey, shiftKey } = event;
+    const isWriting = target.isContentEditable || target.matches("input, textarea, select");
+    const held = [ctrlKey, metaKey, altKey].map(Number).join("");
+    // On a Mac and in other alphabets, these keys write other signs.
+    const letter = /^[a-z]$/i.test(key) ? key : code.slice(3);
+    /** @type {Record<string, false | "commands" | "find" | "newChat" | "shortcuts" | "input">} */
+    const ways = {
+      [`${COMMAND}k`]: "commands",
+      [`${COMMAND}f`]: isInside && "find",
+      "0011n": "newChat",
+      "?": !isWriting && "shortcuts",
+      "/": !isWriting && "input",
+    };
+    const way = ways[held === "000" ? key : held + Number(shiftKey) + letter.toLowerCase()];
+    if (!way) return;
     event.preventDefault();
-    this.shortcuts();
-  }
-
-  /** The user looks at another tab while a run is on. */
-  async #leave() {
-    const { host, load } = this.#context;
-    if (!document.hidden || !host.session.busy) return;
-    (await load(() => import("./background.js")))?.watch(this.#context);
-  }
-
-  async #offerModels() {
-    (await this.#context.load(() => import("./model-picker.js")))?.offerModels(this.#context);
-  }
-
-  /** @param {(module: typeof import("./quoting.js")) => void} use */
-  async #quote(use) {
-    const module = await this.#context.load(() => import("./quoting.js"));
-    if (module) use(module);
+    this.go(way);
   }
 }

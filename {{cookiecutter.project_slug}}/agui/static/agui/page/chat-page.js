@@ -19,8 +19,7 @@ import { Welcome } from "./welcome.js";
  * @typedef {{
  *   host: import("../agui-chat.d.ts").AguiChatElement, styles: import("./styles.js").Styles,
  *   strings: import("../types.d.ts").Strings, emit: (name: string, detail: unknown) => void,
- *   memory: import("../session/thread-memory.js").ThreadMemory,
- *   catalog: import("../catalog/catalog.js").Catalog,
+ *   memory: import("../types.d.ts").ThreadMemory, catalog: import("../catalog/catalog.js").Catalog,
  * }} Parts
  */
 
@@ -55,7 +54,8 @@ export class ChatPage {
       stop: () => session.stop(),
       keep: (text) => this.#thread.keepDraft(text),
       editLast: () => this.#transcript.editLast(),
-      shortcuts: () => this.#around.shortcuts(),
+      shortcuts: () => this.#around.go("shortcuts"),
+      find: () => this.#around.go("find"),
     });
     this.#header = new Header(host, strings, () => this.#companions.toggleThreads());
     this.element = h(
@@ -67,6 +67,8 @@ export class ChatPage {
     this.#around = new Around({
       host, catalog: parts.catalog, strings, memory, panel: this.element,
       log: this.#transcript.log, composer: this.#composer, load: (load) => this.#load(load),
+      viewOf: (id) => this.#transcript.viewOf(id), reveal: (id) => this.#transcript.reveal(id),
+      toggleThreads: () => this.#companions.toggleThreads(),
     });
     this.element.dataset.drop = strings.dropFiles;
     if (client.attachmentsUrl) {
@@ -75,8 +77,8 @@ export class ChatPage {
     this.element.addEventListener("focusin", () => this.#loadMarkdown());
     this.element.addEventListener("keydown", this.#escape.bind(this));
     styles.base.then(() => (this.element.hidden = false));
-    const around = { ...parts, transcript: this.#transcript };
-    this.#companions = new Companions(around, this.element, (load) => this.#load(load));
+    const shown = { ...parts, transcript: this.#transcript };
+    this.#companions = new Companions(shown, this.element, this.#around);
     this.greet();
   }
 
@@ -128,9 +130,7 @@ export class ChatPage {
   }
 
   greet() {
-    const { host, strings } = this.#parts;
-    const title = host.getAttribute("title-text") ?? strings.greeting;
-    this.#welcome.greet(title, host.getAttribute("description-text") ?? strings.description);
+    this.#welcome.greet(this.#parts);
   }
 
   /** @param {import("../types.d.ts").Skill[]} skills */

@@ -15,7 +15,7 @@ const READY_MS = 2000;
 export class Companions {
   #parts;
   #panel;
-  #load;
+  #around;
   /** @type {ThreadsDrawer | undefined} */
   #drawer;
   /** @type {Placement | undefined} */
@@ -24,13 +24,12 @@ export class Companions {
   /**
    * @param {import("./chat-page.js").Parts
    *   & { transcript: import("../messages/transcript.js").Transcript }} parts
-   * @param {HTMLElement} panel
-   * @param {import("../dom/lazy.js").Load} load
+   * @param {HTMLElement} panel @param {import("./around.js").Around} around
    */
-  constructor(parts, panel, load) {
+  constructor(parts, panel, around) {
     this.#parts = parts;
     this.#panel = panel;
-    this.#load = load;
+    this.#around = around;
     setTimeout(() => this.#makeReady(), READY_MS);
     const { host, memory } = parts;
     const isFilling = !host.hasAttribute("placement");
@@ -59,20 +58,11 @@ export class Companions {
   }
 
   async #loadDrawer() {
-    const { host, strings, memory } = this.#parts;
-    const { client, session } = host;
-    const module = await this.#load(() => import("../threads/drawer.js"));
-    if (!module) return null;
-    this.#drawer ??= new module.ThreadsDrawer({
-      strings, memory, client, panel: this.#panel,
-      newChat: () => host.newChat(),
-      open: (threadId) => host.openThread(threadId),
-      focus: () => host.focus(),
-      href: (threadId) => memory.hrefOf(threadId),
-      renamed: (threadId, title) => session.hear({ kind: "renamed", threadId, title }),
-    });
+    const drawer = await this.#around.go("drawer");
+    if (!drawer) return null;
+    this.#drawer = drawer;
     this.update();
-    return this.#drawer;
+    return drawer;
   }
 
   /** Load what must be there before it is needed. */
@@ -88,7 +78,7 @@ export class Companions {
     const { host, strings } = this.#parts;
     if (this.#placement) return this.#placement.update();
     if (!host.hasAttribute("placement")) return;
-    const module = await this.#load(() => import("./placement.js"));
+    const module = await this.#around.load(() => import("./placement.js"));
     if (!module || this.#placement || !host.isConnected) return;
     const placement = new module.Placement(host, this.#panel, strings);
     this.#placement = placement;

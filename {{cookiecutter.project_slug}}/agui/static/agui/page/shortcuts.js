@@ -3,6 +3,7 @@
 import { closeOnBack } from "../dom/back.js";
 import { h, iconButton } from "../dom/elements.js";
 import { moduleAddress } from "../dom/lazy.js";
+import { keyNames } from "./key-names.js";
 
 /** In English; the tables of other languages have these, too. */
 export const SHORTCUT_WORDS = {
@@ -15,6 +16,10 @@ export const SHORTCUT_WORDS = {
   shortcutSkills: "Skills",
   shortcutMention: "Mention a record",
   shortcutEdit: "Edit your last message (in an empty input)",
+  shortcutCommands: "Search conversations and commands",
+  shortcutFind: "Find in the conversation; again: of the browser",
+  shortcutNew: "New chat",
+  shortcutInput: "Go to the input",
   shortcutStop: "Stop the answer, or close the chat",
   shortcutHelp: "This page",
   shortcutBar: "From button to button below a message",
@@ -40,6 +45,10 @@ const SECTIONS = [
   [
     "elsewhere",
     [
+      ["Ctrl+K", "shortcutCommands"],
+      ["Ctrl+F", "shortcutFind"],
+      ["Alt+Shift+N", "shortcutNew"],
+      ["/", "shortcutInput"],
       ["Esc", "shortcutStop"],
       ["?", "shortcutHelp"],
       ["← →", "shortcutBar"],
@@ -84,7 +93,7 @@ export function showShortcuts({ host, panel, strings }) {
 /** @param {[string, keyof typeof SHORTCUT_WORDS][]} rows @param {Words} words */
 function list(rows, words) {
   const lines = rows.map(([keys, name]) =>
-    h("div", {}, h("dt", {}, h("kbd", { dir: "ltr" }, keys)), h("dd", {}, words[name])),
+    h("div", {}, h("dt", {}, h("kbd", { dir: "ltr" }, keyNames(keys))), h("dd", {}, words[name])),
   );
   return h("dl", {}, ...lines);
 }

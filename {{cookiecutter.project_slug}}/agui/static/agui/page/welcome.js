@@ -17,9 +17,10 @@ export class Welcome {
     this.#chips,
   );
 
-  /** @param {string} title @param {string} description */
-  greet(title, description) {
-    setText(this.#title, title);
+  /** @param {import("./chat-page.js").Parts} parts */
+  greet({ host, strings }) {
+    setText(this.#title, host.getAttribute("title-text") ?? strings.greeting);
+    const description = host.getAttribute("description-text") ?? strings.description;
     setText(this.#description, description);
   }
 

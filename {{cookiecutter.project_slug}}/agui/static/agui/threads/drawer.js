@@ -7,6 +7,7 @@ import { format } from "../words/strings.js";
 import { ThreadActions } from "./actions.js";
 import { ThreadList } from "./list.js";
 import { ThreadPages } from "./pages.js";
+import { searchField } from "./search-field.js";
 
 /** In English; the tables of other languages have these, too. */
 export const THREADS_WORDS = {
@@ -26,6 +27,7 @@ export const THREADS_WORDS = {
  *   strings: import("../types.d.ts").Strings, client: import("../types.d.ts").AgentClient,
  *   memory: import("../session/thread-memory.js").ThreadMemory, panel: HTMLElement,
  *   href: (threadId: string) => string | null, open: (threadId: string) => void,
+ *   showFound: import("../types.d.ts").ShowFound,
  *   newChat: () => void, focus: () => void, renamed: (threadId: string, title: string) => void,
  * }} Context
  */
@@ -68,10 +70,8 @@ export class ThreadsDrawer {
       more: (thread, button) => this.#actions.openMenu(thread, button),
       leave: (down) => (down && !this.#more.hidden ? this.#more : this.#search).focus(),
     });
-    this.#search = h("input", {
-      class: "entry", type: "search", maxlength: "200", enterkeyhint: "search",
-      placeholder: strings.searchThreads, "aria-label": strings.searchThreads,
-      oninput: () => this.#searchSoon(), onkeydown: (event) => this.#searchKey(event),
+    this.#search = searchField(strings.searchThreads, {
+      soon: () => this.#searchSoon(), now: () => this.#load(), down: () => this.#list.focus(),
     });
     const onclick = () => this.#load(true);
     this.#more = h("button", { type: "button", class: "button quiet", onclick, hidden: true });
@@ -246,7 +246,7 @@ export class ThreadsDrawer {
   #draw(failed = false) {
     const { strings } = this.#context;
     const { shown, next, query } = this.#pages;
-    this.#list.draw(shown, this.#current);
+    this.#list.draw(shown, this.#current, query);
     const none = this.#pages.archived ? strings.noArchivedThreads : strings.noThreads;
     let text = query ? format(strings.noThreadsFound, { q: query }) : none;
     if (shown.length) {
@@ -260,7 +260,9 @@ export class ThreadsDrawer {
   #open(thread) {
     this.#pages.markSeen(thread.thread_id);
     this.#leave();
-    if (thread.thread_id !== this.#current) this.#context.open(thread.thread_id);
+    const { query } = this.#pages;
+    if (query && thread.message_id) this.#context.showFound(thread, query);
+    else if (thread.thread_id !== this.#current) this.#context.open(thread.thread_id);
     else this.#context.focus();
   }
 
@@ -282,18 +284,5 @@ export class ThreadsDrawer {
     else if (event.key !== "Escape" || !this.#isBeside) return;
     else this.#context.focus();
     event.stopPropagation();
-  }
-
-  /** @param {KeyboardEvent} event */
-  #searchKey(event) {
-    if (event.key === "Escape" && this.#search.value) this.#search.value = "";
-    else if (event.key === "ArrowDown") {
-      event.preventDefault();
-      this.#list.focus();
-      return;
-    } else if (event.key !== "Enter") return;
-    event.preventDefault();
-    event.stopPropagation();
-    this.#load();
   }
 }

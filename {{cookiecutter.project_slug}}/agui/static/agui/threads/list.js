@@ -4,6 +4,9 @@
  * one to the next.
  */
 import { h, icon } from "../dom/elements.js";
+import { dressMarks, excerptOf, marked } from "../messages/marks.js";
+import { termsOf } from "../messages/matching.js";
+import { FOUND_WORDS } from "../words/find-words.js";
 import { format } from "../words/strings.js";
 
 /** In English; the tables of other languages have these, too. */
@@ -43,12 +46,14 @@ export class ThreadList {
   #current = null;
   /** @type {string | null} */
   #renaming = null;
+  /** @type {string[]} what the user searches for */
+  #terms = [];
   element;
 
   /** @param {Context} context */
   constructor(context) {
     this.#context = context;
-    this.#words = { ...LIST_WORDS, ...context.strings };
+    this.#words = { ...FOUND_WORDS, ...LIST_WORDS, ...context.strings };
     this.element = h("div", {
       class: "threads", part: "threads",
       onkeydown: (event) => this.#keydown(event),
@@ -56,8 +61,9 @@ export class ThreadList {
     });
   }
 
-  /** @param {Thread[]} threads @param {string | null} current */
-  draw(threads, current) {
+  /** @param {Thread[]} threads @param {string | null} current @param {string} [query] */
+  draw(threads, current, query = "") {
+    this.#terms = termsOf(query);
     const moved = current !== this.#current;
     this.#threads = threads;
     this.#current = current;
@@ -76,6 +82,7 @@ export class ThreadList {
       return h("section", {}, h("h3", {}, name), h("ul", { "aria-label": name }, ...rows));
     });
     this.element.replaceChildren(...sections);
+    if (query) dressMarks(this.element);
     const wanted = [!moved && this.#stop, current].find((id) => id && this.#find(id));
     this.#setStop(wanted || threads[0]?.thread_id);
     if (held && !this.focus(held, place)) this.focus();
@@ -111,7 +118,7 @@ export class ThreadList {
   /** @param {Thread} thread */
   #row(thread) {
     const { href, open } = this.#context;
-    const { thread_id: id, updated_at } = thread;
+    const { thread_id: id, updated_at, excerpt } = thread;
     const title = this.titleOf(thread);
     const url = href(id);
     const date = this.#format(thread, { dateStyle: "medium", timeStyle: "short" });
@@ -129,8 +136,9 @@ export class ThreadList {
           "aria-current": id === this.#current && "true",
           ...(url ? { href: url } : { type: "button" }),
         },
-        h("span", { class: "thread-title", dir: "auto" }, title),
+        h("span", { class: "thread-title", dir: "auto" }, ...marked(title, this.#terms)),
         h("time", { class: "thread-time", datetime: updated_at }, this.#timeOf(thread)),
+        excerpt && excerptOf(excerpt, this.#terms),
         this.#mark(thread),
       ),
       h("span", { class: "thread-actions" }, this.#moreButton(thread, title)),
@@ -178,7 +186,7 @@ export class ThreadList {
       this.#renaming = null;
       const text = input.value.trim();
       if (save && text && text !== title) this.#context.rename(thread, text);
-      else this.draw(this.#threads, this.#current);
+      else this.draw(this.#threads, this.#current, this.#terms.join(" "));
       if (stay) this.focus(thread.thread_id);
     };
     input.addEventListener("keydown", (event) => {

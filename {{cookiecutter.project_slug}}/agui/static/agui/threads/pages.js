@@ -5,6 +5,7 @@
  * @typedef {{
  *   thread_id: string, title: string, preview: string, updated_at: string, unread?: boolean,
  *   pinned?: boolean, archived?: boolean, running?: boolean, waiting?: boolean,
+ *   excerpt?: string, message_id?: string | null,
  * }} Thread
  */
 

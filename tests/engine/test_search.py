@@ -1,0 +1,137 @@
+"""A search of threads: the excerpt and the message of each hit."""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
+
+from agui.blocking.executor import in_database
+from agui.http.excerpts import EXCERPT_CHARS, excerpt_of
+from agui.models import Message
+from agui.stores import search
+from agui.stores.base import search_words
+from agui.stores.model import ModelConversationStore
+from agui.testing import say
+from engine.conftest import Client, script
+from engine.test_threads import send
+
+pytestmark = pytest.mark.database
+
+FILLER = "Nothing of interest stands here. " * 20
+
+
+async def found(client: Client, q: str) -> list[dict[str, Any]]:
+    return json.loads((await client.get(f"threads/?q={quote(q)}")).content)["threads"]
+
+
+async def test_a_hit_has_the_message_and_its_place(client: Client):
+    with script(say(f"{FILLER}The **Apple** is red. {FILLER}"), say("Fine.")):
+        await client.run("Tell me", thread="a")
+        await client.run("Thanks", thread="a")
+    [hit] = await found(client, "APPLE")
+    messages = (await client.thread("a"))["messages"]
+    assert hit["message_id"] == messages[1]["id"]
+    excerpt = hit["excerpt"]
+    assert "The Apple is red." in excerpt
+    assert excerpt[0] == excerpt[-1] == "…"
+    assert len(excerpt) <= EXCERPT_CHARS + 2
+
+
+async def test_a_hit_of_the_user_has_the_id_that_the_client_gave(client: Client):
+    with script(say("Fine.")):
+        await client.run("What about pears?", thread="a")
+    [hit] = await found(client, "pears")
+    assert hit["excerpt"] == "What about pears?"
+    assert hit["message_id"] == (await client.thread("a"))["messages"][0]["id"]
+
+
+async def test_the_message_with_most_of_the_words_wins(client: Client):
+    with script(say("Milk."), say("Bread and milk."), say("Bread.")):
+        for text in ("one", "two", "three"):
+            await client.run(text, thread="a")
+    [hit] = await found(client, "milk bread")
+    assert hit["excerpt"] == "Bread and milk."
+
+
+async def test_a_title_alone_is_no_place(client: Client):
+    with script(say("Fine.")):
+        await client.run("Hello", thread="a")
+    await send(client, "PATCH", "threads/a/", {"title": "Groceries"})
+    [hit] = await found(client, "groceries")
+    assert (hit["excerpt"], hit["message_id"]) == ("", None)
+
+
+async def test_only_a_search_has_hits(client: Client):
+    with script(say("Fine.")):
+        await client.run("Hello", thread="a")
+    [row] = json.loads((await client.get("threads/")).content)["threads"]
+    assert "excerpt" not in row
+
+
+async def test_a_fork_has_the_message_of_its_source(client: Client):
+    with script(say("Plums are blue.")):
+        await client.run("Tell me", thread="a")
+    assert (await send(client, "POST", "threads/a/fork/", {"thread_id": "b"})).status_code == 201
+    hits = await found(client, "plums")
+    assert {hit["thread_id"] for hit in hits} == {"a", "b"}
+    assert {hit["excerpt"] for hit in hits} == {"Plums are blue."}
+
+
+async def test_a_very_long_message_is_not_read(client: Client, monkeypatch):
+    monkeypatch.setattr(search, "MAX_DATA_CHARS", 1000)
+    with script(say("Fine.")):
+        await client.run(f"{FILLER}Cherries. {FILLER}{FILLER}", thread="a")
+    [hit] = await found(client, "Cherries")
+    assert "cherries." in hit["excerpt"]  # as a search reads it
+    assert len(hit["excerpt"]) <= EXCERPT_CHARS + 2
+    assert hit["message_id"] == (await client.thread("a"))["messages"][0]["id"]
+    ids = [message.pk async for message in Message.objects.all()]
+    rows = await in_database(lambda: list(search._read(ids, ["cherries"])))
+    assert all(len(row["text"]) <= 1000 and len(row["piece"]) <= search.PIECE_CHARS for row in rows)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("threads", [1, 20])
+async def test_the_hits_of_a_page_cost_two_queries(threads):
+    for number in range(threads):
+        turn = [ModelRequest([UserPromptPart("A question")]), ModelResponse([TextPart("Yes")])]
+        thread = Conversation(conversation_id=str(number), messages=turn)
+        await ModelConversationStore().save(thread, scope="alice")
+    statements: list[str] = []
+
+    def note(execute: Any, sql: str, *rest: Any) -> Any:
+        statements.append(sql)
+        return execute(sql, *rest)
+
+    def find() -> Any:
+        with connection.execute_wrapper(note):
+            return search.find_matches([str(number) for number in range(threads)], ["question"], "alice")
+
+    assert len(await in_database(find)) == threads
+    assert len(statements) == 2
+    assert await ModelConversationStore().matches(["0"], "question", scope="bob") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "q", "excerpt"),
+    [
+        ("Die Straße ist lang", "STRASSE", "Die Straße ist lang"),
+        ("ﬁnal words", "final", "ﬁnal words"),
+        ("one", "two", ""),
+        ("x" * 500 + "needle" + "y" * 500, "needle", "…" + "x" * 40 + "needle" + "y" * 74 + "…"),
+        ("ﬃ" * 500 + "NEEDLE" + "ﬃ" * 500, "needle", "…" + "ﬃ" * 40 + "NEEDLE" + "ﬃ" * 74 + "…"),
+        ("a\n\n  b\x00", "b", "a b\ufffd"),
+    ],
+)
+def test_excerpts(text: str, q: str, excerpt: str):
+    assert excerpt_of(text, search_words(q)) == excerpt
+
+
+def test_an_excerpt_is_cut_between_words():
+    text = "alpha beta gamma delta " * 10 + "needle " + "alpha beta gamma delta " * 10
+    words = excerpt_of(text, ["needle"]).strip("…").split()
+    assert set(words) == {"alpha", "beta", "gamma", "delta", "needle"}

@@ -1,0 +1,161 @@
+"""Titles that a model makes after the first answer: part `titles`."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agui.contrib.titles import after_run
+from agui.contrib.titles.after_run import MAX_TITLE_CHARS, clean_title
+from agui.contrib.titles.make import MAX_CHARS, MAX_TOKENS, FirstExchange
+from agui.testing import ScriptedModel, say
+from engine.conftest import Client, script
+from engine.test_threads import send
+
+pytestmark = pytest.mark.database
+
+MODEL = "python:engine.test_titles.titles"
+titles: ScriptedModel
+
+
+@pytest.fixture
+def making(settings: Any) -> Any:
+    """Let a scripted model make titles, which says these texts."""
+
+    def begin(*texts: Any, **more: Any) -> ScriptedModel:
+        global titles
+        titles = ScriptedModel([say(text) if isinstance(text, str) else text for text in texts])
+        settings.AGUI = {"TITLES": {"ENABLED": True, "MODEL": MODEL, **more}}
+        return titles
+
+    return begin
+
+
+async def titled(client: Client, thread: str = "t1") -> str:
+    """Wait for the titles that are being made, and read one."""
+    await asyncio.gather(*after_run._tasks)
+    return (await client.thread(thread))["title"]
+
+
+async def test_the_first_answer_gives_a_title(client: Client, making):
+    model = making("Apples in autumn")
+    with script(say("Apples are red."), say("Yes.")):
+        await client.run("Tell me of apples")
+        assert await titled(client) == "Apples in autumn"
+        await client.run("Really?")
+    assert await titled(client) == "Apples in autumn"
+    [request] = model.requests
+    prompt = str(request.messages)
+    assert "Tell me of apples" in prompt
+    assert "Apples are red." in prompt
+    assert request.settings["max_tokens"] == MAX_TOKENS
+    assert not request.tools
+
+
+async def test_the_end_of_the_run_waits_for_no_title(client: Client, making, settings):
+    making("unused", MAKER="engine.test_titles.never")
+    with script(say("Fine.")):
+        events = await client.run("Hello")
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert after_run._tasks
+    await after_run.stop_all()
+    assert await titled(client) == "Hello"
+
+
+async def never(exchange: FirstExchange) -> str:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def test_a_function_of_the_project_makes_it(client: Client, making):
+    making(MAKER="engine.test_titles.shout")
+    with script(say("Fine.")):
+        await client.run("Hello")
+    assert await titled(client) == "HELLO / FINE"
+
+
+async def shout(exchange: FirstExchange) -> str:
+    return f"{exchange.question} / {exchange.answer} ".upper()
+
+
+async def test_a_title_of_the_user_stays(client: Client, making):
+    making("Made", MAKER="engine.test_titles.slow")
+    renamed.clear()
+    with script(say("Fine.")):
+        await client.run("Hello")
+        await send(client, "PATCH", "threads/t1/", {"title": "Mine"})
+        renamed.set()
+    assert await titled(client) == "Mine"
+
+
+renamed = asyncio.Event()
+
+
+async def slow(exchange: FirstExchange) -> str:
+    await renamed.wait()
+    return "Made"
+
+
+async def test_a_failure_is_logged_once_and_leaves_the_title(client: Client, making, caplog):
+    making(MAKER="engine.test_titles.fail")
+    with script(say("Fine.")):
+        await client.run("Hello")
+    assert await titled(client) == "Hello"
+    assert len([record for record in caplog.records if record.name == "agui.titles"]) == 1
+
+
+async def fail(exchange: FirstExchange) -> str:
+    raise RuntimeError("The model is away.")
+
+
+@pytest.mark.parametrize("titles", [{"ENABLED": False, "MODEL": MODEL}, {"ENABLED": True}])
+async def test_no_title_if_it_is_off_or_from_a_model_of_tests(client: Client, settings, titles):
+    settings.AGUI = {"TITLES": titles}
+    with script(say("Fine.")) as model:
+        await client.run("Hello")
+        assert await titled(client) == "Hello"
+    assert len(model.requests) == 1
+
+
+async def test_a_run_that_fails_gets_none(client: Client, making):
+    model = making("Tasks")
+    with script(RuntimeError("The model is away.")):
+        events = await client.run("Tidy up")
+    assert events[-1]["type"] == "RUN_ERROR"
+    assert await titled(client) == "Tidy up"
+    assert model.requests == []
+
+
+async def test_what_it_costs_is_the_users(client: Client, making):
+    from agui.contrib.spending.models import Spending
+
+    making("Apples")
+    with script(say("Fine.")):
+        await client.run("Hello")
+    await titled(client)
+    spent = [row async for row in Spending.objects.all()]
+    assert sum(row.input_tokens for row in spent) > 10  # The run's own
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ('  "A trip\nto  Lisbon."  ', "A trip to Lisbon"),
+        ("**Ausflug nach Köln**", "Ausflug nach Köln"),
+        ("a\x00b\u202ec\u200b", "abc"),
+        ("", ""),
+        (None, ""),
+        ("word " * 100, "word " * 15 + "word…"),
+    ],
+)
+def test_a_title_is_one_short_line(text: Any, title: str):
+    assert clean_title(text) == title
+    assert len(clean_title("x" * 1000)) <= MAX_TITLE_CHARS
+
+
+async def test_the_model_reads_little_of_a_long_exchange(client: Client, making):
+    model = making("Long")
+    with script(say("b" * 5000)):
+        await client.run("a" * 5000 + "</user>")
+    assert await titled(client) == "Long"
+    assert len(str(model.requests[0].messages)) < 2 * MAX_CHARS + 2000

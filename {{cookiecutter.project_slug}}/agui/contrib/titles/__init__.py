@@ -1,0 +1,1 @@
+"""Titles of conversations, made by a model after the first answer."""

@@ -1,0 +1,49 @@
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from agui import conf
+from agui.contrib.titles.conf import TitlesSettings
+from agui.lazy_import import LazyImport
+from agui.parts import Part
+
+if TYPE_CHECKING:
+    from agui.contrib.titles import after_run
+else:
+    after_run = LazyImport("agui.contrib.titles.after_run")
+
+
+class TitlesConfig(Part):
+    name = "agui.contrib.titles"
+    label = "agui_titles"
+    verbose_name = "Agent: titles"
+    settings = TitlesSettings
+    page_modules = {"titles": "agui_titles/titles.js"}
+
+    def prepare(self) -> None:
+        # The page waits for a title only where one may come.
+        if not _may_come():
+            type(self).page_modules = {}
+
+    def run_context(self, run: Any) -> AbstractContextManager[Any]:
+        return _titling(run)
+
+    async def shutdown(self) -> None:
+        await after_run.stop_all()
+
+
+def _may_come() -> bool:
+    titles = conf.part(TitlesSettings)
+    if titles.model or not titles.enabled:
+        return titles.enabled
+    return not settings.AGENT_MODEL.startswith(("demo", "python:"))
+
+
+@contextmanager
+def _titling(run: Any) -> Iterator[None]:
+    """Make a title once the run has ended, and its last event was sent."""
+    yield
+    if conf.part(TitlesSettings).enabled:
+        after_run.begin(run)
