@@ -19,9 +19,7 @@ pytestmark = pytest.mark.browser
 
 # All that the page loads for the element: at first, and with an answer and what its tool has done.
 MAX_GZIPPED_BYTES_AT_FIRST = 32_000
-MAX_GZIPPED_BYTES_IN_USE = 45_000
-# Many small modules with their comments, each compressed by itself.
-MAX_GZIPPED_BYTES_IN_DEVELOPMENT = 75_000
+MAX_GZIPPED_BYTES_IN_USE = 50_000
 # What the page loads when nothing else is to do, so that it is there without a network or on paper.
 IDLE = re.compile(r"/(ready|turn-notes|queued|print|own-style)[.\w]*js$")
 MAX_GZIPPED_BYTES_WHEN_IDLE = 6_000
@@ -116,15 +114,22 @@ def test_page_is_light_in_use(new_page, production):
     assert len(weights) < 10
 
 
-def test_first_load_is_light_in_development(new_page, live_project):
+def test_first_load_in_development_is_the_element_and_what_it_imports(new_page, live_project):
     page = new_page()
     responses = loaded(page)
     page.goto(live_project.url)
     sign_in(page, live_project)
     page.wait_for_load_state("networkidle")
     weights, _ = parted(weigh(responses))
-    assert total(weights) < MAX_GZIPPED_BYTES_IN_DEVELOPMENT
-    assert {"agui/agui-chat.js", "agui/agui-chat.css"} <= set(weights)
+    static = live_project.path / "agui/static"
+    needed, imported = {static / "agui/agui-chat.js"}, [static / "agui/agui-chat.js"]
+    while imported:
+        module = imported.pop()
+        for address in re.findall(r'^import .* from "(.*)";$', module.read_text(), re.MULTILINE):
+            if (path := (module.parent / address).resolve()) not in needed:
+                needed.add(path)
+                imported.append(path)
+    assert {static / name for name in weights if name.endswith(".js") and name.startswith("agui/")} == needed
 
 
 @pytest.mark.nightly
