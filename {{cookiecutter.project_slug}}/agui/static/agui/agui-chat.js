@@ -1,9 +1,9 @@
 // @ts-check
-import { Catalog } from "./catalog/catalog.js";
+import { Catalog, OWN, checkedName } from "./catalog/catalog.js";
 import { ChatPage } from "./page/chat-page.js";
 import { AgentClient } from "./http/client.js";
 import { onWake } from "./session/following.js";
-import { fetchModule, moduleAddress, moduleOf } from "./dom/lazy.js";
+import { fetchModule, lazy, moduleAddress, moduleOf } from "./dom/lazy.js";
 import { Session } from "./session/session.js";
 import { STRINGS, tableFor } from "./words/strings.js";
 import { Styles } from "./page/styles.js";
@@ -26,6 +26,7 @@ import { ThreadMemory } from "./session/thread-memory.js";
  * @slot header-start, header-end - beside the buttons of the header
  * @slot welcome - instead of the greeting
  * @slot footer - a line below the input
+ * @slot avatar - copied beside each answer
  * @slot launcher - instead of the picture on the button that opens a collapsed chat
  *
  * @event ag-ui-submit - before a message is sent; detail { text, attachments }; cancelable
@@ -38,7 +39,7 @@ import { ThreadMemory } from "./session/thread-memory.js";
  * @csspart panel, header, undo, log, messages, user-message, assistant-message, reasoning,
  *   activity, tool, approve, deny, prose, code, error, composer, input, attach, skills, microphone,
  *   send, stop, attachments, attachment, palette, chip, drawer, threads, menu, launcher, frame,
- *   edge, actions, action, editor, feedback, sources, queued, quote, shortcuts, notify
+ *   edge, actions, action, editor, feedback, sources, queued, quote, shortcuts, notify, avatar
  *
  * @cssprop --agui-code-comment, --agui-code-keyword, --agui-code-string, --agui-code-number,
  *   --agui-code-name, --agui-code-added, --agui-code-removed
@@ -65,7 +66,7 @@ export class AguiChatElement extends HTMLElement {
   #ownStrings = {};
   /** @type {any} the texts in the page's language, if it is not English */
   #table;
-  #catalog = new Catalog();
+  #catalog = new Catalog(() => this.#page?.schedule());
   /** @type {Styles | undefined} */
   #styles;
   /** @type {ChatPage | undefined} exists when the texts are loaded */
@@ -109,13 +110,17 @@ export class AguiChatElement extends HTMLElement {
   }
 
   /**
-   * Let the agent do something in the page.
+   * Let the agent do something in the page. Each `register...` returns a function that takes it
+   * back.
    * @param {import("./agui-chat.d.ts").PageTool} tool
    */
   registerTool(tool) {
+    const { pageTools } = this.#catalog;
     this.#catalog.add(tool);
-    this.session.offer(this.#catalog.pageTools);
-    this.#page?.schedule();
+    this.session.offer(pageTools);
+    return () => {
+      if (pageTools.get(tool.name) === tool) this.unregisterTool(tool.name);
+    };
   }
 
   /** @param {string} name */
@@ -166,7 +171,7 @@ export class AguiChatElement extends HTMLElement {
   }
 
   /**
-   * Send a message as the user; false if that isn't possible now.
+   * Send a message as the user; false if that isn't possible now. `send` waits for the answer.
    * @param {string} text
    * @param {import("./types.d.ts").Attachment[]} [attachments] as the server answered their uploads
    */
@@ -175,6 +180,12 @@ export class AguiChatElement extends HTMLElement {
     const sent = this.session.send(text, attachments);
     if (sent) this.#page?.toEnd();
     return sent;
+  }
+
+  /** @type {PublicElement["send"]} */
+  async send(...message) {
+    await this.#own();
+    return /** @type {Own} */ (OWN).send(this, ...message);
   }
 
   /** Upload files for the message that is being written. @param {Iterable<File>} files */
@@ -187,8 +198,23 @@ export class AguiChatElement extends HTMLElement {
    * @param {string} type @param {import("./agui-chat.d.ts").Draw} draw
    */
   registerActivity(type, draw) {
-    this.#catalog.activities = new Map(this.#catalog.activities).set(type, draw);
-    this.#page?.schedule();
+    return this.#register(`activity ${type}`, draw);
+  }
+
+  /**
+   * Draw the calls of a tool in elements of the page.
+   * @param {string} name @param {import("./agui-chat.d.ts").ToolView} view
+   */
+  registerToolView(name, view) {
+    return this.#register(`tool ${name}`, view);
+  }
+
+  /**
+   * Change the elements of each finished answer.
+   * @param {import("./agui-chat.d.ts").Dress} dress
+   */
+  registerAnswer(dress) {
+    return this.#register(dress, dress);
   }
 
   /**
@@ -196,14 +222,18 @@ export class AguiChatElement extends HTMLElement {
    * @param {string} name @param {import("./agui-chat.d.ts").Draw} draw
    */
   registerEvent(name, draw) {
-    this.session.drawEvent(name);
-    this.registerActivity(`event ${name}`, draw);
+    return this.registerActivity(`event ${name}`, draw);
   }
 
   /** Add a button. @param {import("./agui-chat.d.ts").Action} action */
   registerAction(action) {
-    this.#catalog.addAction(action);
-    this.#page?.schedule();
+    return this.#register(`action ${checkedName(action)}`, action);
+  }
+
+  /** Show a conversation, and wait until it is there. @param {string} threadId */
+  async open(threadId) {
+    await this.#own();
+    return /** @type {Own} */ (OWN).open(this, threadId);
   }
 
   /** @param {string} threadId */
@@ -253,10 +283,9 @@ export class AguiChatElement extends HTMLElement {
       /** @type {Element} */ (target).matches("[data-agui-sign-out]") && session.signOut();
     document.addEventListener("submit", submitted, { signal });
     session.getContext = () => this.getContext();
-    this.#catalog.load(this.client, {
-      changed: () => page.schedule(),
-      showSkills: (skills) => page.showSkills(skills),
-    });
+    session.draws = (name) => this.#catalog.seams.has(`activity event ${name}`);
+    if (this.querySelector("[slot=avatar]")) lazy(() => this.#own());
+    this.#catalog.load(this.client, (skills) => page.showSkills(skills));
     if (session.threadId) session.open(session.threadId);
     else page.restore();
     this.#changed(page);
@@ -296,6 +325,19 @@ export class AguiChatElement extends HTMLElement {
     const run = this.getAttribute("endpoint") ?? "";
     const hasFiles = moduleAddress(this, "attachments");
     return { run, tools, skills, threads, attachments: hasFiles && attachments };
+  }
+
+  /** Load what only pages with something of their own need. */
+  async #own() {
+    if (OWN.draw) return;
+    await fetchModule(() => import("./page/own.js"));
+    this.#catalog.put(this.#catalog.seams);
+  }
+
+  /** @type {Catalog["register"]} */
+  #register(name, seam) {
+    lazy(() => this.#own());
+    return this.#catalog.register(name, seam);
   }
 
   /** @param {ShadowRoot} root @param {Styles} styles */
@@ -355,5 +397,6 @@ export class AguiChatElement extends HTMLElement {
 }
 
 /** @typedef {import("./agui-chat.d.ts").AguiChatElement} PublicElement */
+/** @typedef {import("./types.d.ts").Own} Own */
 
 AguiChatElement.define();

@@ -4,6 +4,9 @@
  */
 import { h, setAttribute } from "../dom/elements.js";
 
+/** In English; the tables of other languages have these, too. */
+export const EARLIER_WORDS = { earlier: "Show earlier messages" };
+
 /** How near the first message must be for a step back. */
 const AHEAD = "800px 0px 0px";
 
@@ -14,14 +17,15 @@ export class EarlierMessages {
   element;
 
   /**
-   * @param {HTMLElement} log @param {string} label
+   * @param {HTMLElement} log @param {import("../words/strings.js").Strings} strings
    * @param {() => void} draw more of the past
    */
-  constructor(log, label, draw) {
+  constructor(log, strings, draw) {
     this.#log = log;
     this.#draw = draw;
+    const { earlier } = { ...EARLIER_WORDS, ...strings };
     const onclick = () => this.#show();
-    this.element = h("button", { type: "button", class: "button earlier", onclick }, label);
+    this.element = h("button", { type: "button", class: "button earlier", onclick }, earlier);
     this.#near = new IntersectionObserver(
       ([{ isIntersecting }]) => isIntersecting && this.#show(),
       { root: log, rootMargin: AHEAD },

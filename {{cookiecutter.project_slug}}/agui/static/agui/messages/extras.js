@@ -3,6 +3,7 @@
  * What belongs to a conversation beside its messages. The first use of each loads its module,
  * because most chats need few of them.
  */
+import { OWN } from "../catalog/catalog.js";
 import { h } from "../dom/elements.js";
 import { lazy, moduleOf } from "../dom/lazy.js";
 
@@ -59,6 +60,7 @@ export class Extras {
       const module = await context.withStyle(loading);
       return module && new module.StandingQuestions(context, list);
     });
+    this.#need(OWN.draw, "own", async () => OWN.drawings?.(context, list) ?? null);
     this.#need(hasNotes, "notes", async () => {
       const loading = lazy(() => import("./turn-notes.js"), () => this.#failPlainly(session));
       const module = await context.withStyle(loading);

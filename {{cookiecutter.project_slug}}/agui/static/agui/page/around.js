@@ -14,12 +14,12 @@ export class Around {
   constructor(context) {
     this.#context = context;
     const { catalog, host, strings, log } = context;
-    catalog.addAction({
+    catalog.register("action quote", {
       name: "quote", label: strings.quote, icon: QUOTE, on: "answer",
       run: (about) => this.#quote((module) => module.quoteAnswer(context, about)),
     });
     if (globalThis.speechSynthesis) {
-      catalog.addAction({
+      catalog.register("action aloud", {
         name: "aloud", label: strings.readAloud, icon: SPEAKER, on: "answer",
         run: async (about) =>
           (await context.load(() => import("./aloud.js")))?.readAloud(context, about),

@@ -192,11 +192,8 @@ export class ChatPage {
       get tools() {
         return catalog.tools;
       },
-      get actions() {
-        return catalog.actions;
-      },
-      get activities() {
-        return catalog.activities;
+      get seams() {
+        return catalog.seams;
       },
       get Question() {
         return asking.Question;
@@ -289,8 +286,9 @@ export class ChatPage {
     this.#transcript.render(session);
     this.#thread.switchDraft(this.#composer);
     this.#composer.render(session);
-    this.#composer.actions.update(this.#parts.catalog.actions);
-    this.#header.update(this.#parts.catalog.actions);
+    const { seams } = this.#parts.catalog;
+    this.#composer.actions.update(seams);
+    this.#header.update(seams);
     this.#thread.update();
     this.#see();
     this.#status.update(session, this.#parts.strings);

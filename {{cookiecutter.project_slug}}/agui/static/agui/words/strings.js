@@ -27,7 +27,6 @@ export const STRINGS = {
   queueFull: "One message is waiting already",
   you: "You",
   jump: "Go to the latest message",
-  earlier: "Show earlier messages",
 
   attach: "Attach files",
   dropFiles: "Drop the files to attach them",
