@@ -15,6 +15,8 @@ import { FEEDBACK_WORDS } from "./agui_feedback/feedback-form.js";
 import { STRINGS as COMMON, counted, format, tableFor } from "./agui/words/strings.js";
 import { PALETTE_WORDS } from "./agui/composer/palette.js";
 import { PLACEMENT_WORDS } from "./agui/page/placement.js";
+import { ACTION_STATE_WORDS } from "./agui/catalog/action-state.js";
+import { EARLIER_WORDS } from "./agui/messages/earlier-messages.js";
 import { QUEUE_WORDS } from "./agui/messages/queued.js";
 import { RICH_WORDS } from "./agui/markdown/rich-text.js";
 import { SAVE_WORDS } from "./agui/words/save-words.js";
@@ -63,7 +65,7 @@ const STRINGS = {
   ...PLAN_WORDS,
   ...PROMPT_WORDS,
   ...QUESTION_WORDS,
-  ...QUEUE_WORDS,
+  ...QUEUE_WORDS, ...ACTION_STATE_WORDS, ...EARLIER_WORDS,
   ...RICH_WORDS,
   ...SAVE_WORDS,
   ...SHORTCUT_WORDS,

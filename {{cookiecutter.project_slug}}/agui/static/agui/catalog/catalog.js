@@ -48,7 +48,7 @@ export class Catalog {
   add(tool) {
     const { name, handler } = tool;
     if (!/^[\w-]{1,64}$/.test(name ?? "") || typeof handler !== "function") {
-      throw new TypeError(`A tool has name (letters, digits, _, -) and handler: ${name}`);
+      throw new TypeError(`A tool has a name of letters, digits, _ and -, and a handler: ${name}`);
     }
     this.pageTools.set(name, tool);
     this.tools = new Map(this.tools).set(name, tool);
@@ -78,5 +78,5 @@ export class Catalog {
 export function checkedName({ name, label, on, run }) {
   const isPlace = /^(answer|composer|header)$/.test(on);
   if (name && label && isPlace && typeof run === "function") return name;
-  throw new TypeError(`An action has name, label, run and on (answer, composer, header): ${name}`);
+  throw new TypeError(`An action has a name, a label, "run", and a place in "on": ${name}`);
 }

@@ -53,7 +53,7 @@ class Reader {
     /** @type {[string, unknown][]} */
     const entries = [];
     this.#read("}", () => {
-      const name = this.#string({ whole: true });
+      const name = this.#string({ isName: true });
       entries.push([name, this.value()]);
     });
     return Object.fromEntries(entries);
@@ -66,7 +66,10 @@ class Reader {
     return items;
   }
 
-  /** Read to the end of an object or a list, or as far as it goes. @param {string} end @param {() => void} read */
+  /**
+   * Read to the end of an object or a list, or as far as it goes.
+   * @param {string} end @param {() => void} read
+   */
   #read(end, read) {
     this.#at += 1;
     try {
@@ -78,8 +81,8 @@ class Reader {
     }
   }
 
-  /** @param {{ whole?: boolean }} [options] @returns {string} */
-  #string({ whole = false } = {}) {
+  /** @param {{ isName?: boolean }} [options] @returns {string} */
+  #string({ isName = false } = {}) {
     if (this.#next() !== '"') throw new SyntaxError("This is no JSON.");
     const start = this.#at;
     for (this.#at += 1; this.#at < this.#text.length; this.#at += 1) {
@@ -89,12 +92,10 @@ class Reader {
         return JSON.parse(this.#text.slice(start, this.#at));
       }
     }
-    if (whole) throw new Unfinished();
-    // Without half an escape at the end, and without half a pair.
-    const rest = this.#text.slice(start).replace(/\\(u[\da-fA-F]{0,3})?$/, "");
-    const isEscaped = (/(\\*)$/.exec(rest)?.[1].length ?? 0) % 2;
-    const text = JSON.parse(`${isEscaped ? rest.slice(0, -1) : rest}"`);
-    return text.replace(/[\ud800-\udbff]$/, "");
+    if (isName) throw new Unfinished();
+    // Without half an escape at the end, and without half a pair of surrogates.
+    const whole = /^"(?:[^\\]|\\u[\da-fA-F]{4}|\\[^u])*/.exec(this.#text.slice(start))?.[0] ?? '"';
+    return JSON.parse(`${whole}"`).replace(/[\ud800-\udbff]$/, "");
   }
 
   /** A number, true, false or null. */

@@ -9,6 +9,7 @@ import { lazy, moduleOf } from "../dom/lazy.js";
 
 /** @typedef {import("../session/session.js").Session} Session */
 /** @typedef {import("../types.d.ts").MessageContext} Context */
+/** @typedef {import("../types.d.ts").Own} Own */
 /**
  * @typedef {{
  *   render: (session: Session, views: Map<string, { element: HTMLElement }>,
@@ -60,7 +61,7 @@ export class Extras {
       const module = await context.withStyle(loading);
       return module && new module.StandingQuestions(context, list);
     });
-    this.#need(OWN.draw, "own", async () => OWN.drawings?.(context, list) ?? null);
+    this.#need(OWN.draw, "own", async () => /** @type {Own} */ (OWN).drawings(context, list));
     this.#need(hasNotes, "notes", async () => {
       const loading = lazy(() => import("./turn-notes.js"), () => this.#failPlainly(session));
       const module = await context.withStyle(loading);

@@ -9,6 +9,7 @@ import { h, icon, iconButton, setText } from "../dom/elements.js";
 
 /** In English; the tables of other languages have these, too. */
 export const QUEUE_WORDS = {
+  queued: "Sent after this answer",
   editQueued: "Edit the waiting message",
   removeQueued: "Remove the waiting message",
 };
@@ -31,7 +32,7 @@ export class Queued {
         class: "message user queued",
         part: "queued",
         role: "group",
-        "aria-label": strings.queued,
+        "aria-label": words.queued,
         hidden: true,
       },
       h("div", { class: "bubble" }, this.#text, this.#files),
@@ -39,7 +40,7 @@ export class Queued {
         "div",
         { class: "actions paged" },
         icon("pause"),
-        h("span", { class: "muted" }, strings.queued),
+        h("span", { class: "muted" }, words.queued),
         this.#full,
         iconButton("edit", words.editQueued, () => this.#edit()),
         iconButton("trash", words.removeQueued, () => this.#remove()),

@@ -28,7 +28,8 @@ export async function sendAndWait(chat, ...message) {
 
 /**
  * Wait for the end of the run that a message begins; it may be queued before.
- * @param {Session} session @param {string | undefined} id of the message @returns {Promise<Outcome>}
+ * @param {Session} session @param {string | undefined} id of the message
+ * @returns {Promise<Outcome>}
  */
 function follow(session, id) {
   const { threadId } = session;

@@ -22,7 +22,8 @@ import { isRecord } from "../json/values.js";
  */
 
 const STYLE = `
-.tool.faced { border: 0; border-radius: 0; box-shadow: none; font-size: inherit; overflow: visible; }
+.tool.faced { border: 0; border-radius: 0; box-shadow: none; font-size: inherit; }
+.tool.faced { overflow: visible; }
 .tool.faced > :not(.face) { display: none; }
 .tool:not(.faced) > .face { display: none; }
 .tool > .face { display: block; padding: 0; }
@@ -34,7 +35,8 @@ const views = new Map();
 
 /**
  * Let the page draw a call in its card; false if the card is to show it.
- * @param {HTMLElement} card @param {Context} context @param {string} label the tool's name for users
+ * @param {HTMLElement} card @param {Context} context
+ * @param {string} label the tool's name for users
  * @param {any[]} shown the call, its state, its question, and the user's decision
  */
 export function drawCall(card, context, label, [call, state, interrupt, decision]) {
@@ -123,7 +125,10 @@ class PageView {
     return { ...seen, message, answered: answerOf(decision), ...this.#answers(interrupt.id) };
   }
 
-  /** What the page's buttons do; both may be listeners, whose event is no argument. @param {string} id */
+  /**
+   * What the page's buttons do; both may be listeners, whose event is no argument.
+   * @param {string} id of the question
+   */
   #answers(id) {
     /** @param {import("../types.d.ts").Approval} payload */
     const decide = (payload) => this.#context.decide(id, { status: "resolved", payload });

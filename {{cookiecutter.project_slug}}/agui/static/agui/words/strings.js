@@ -63,7 +63,6 @@ export const STRINGS = {
   quote: "Quote",
   readAloud: "Read aloud",
   cancel: "Cancel",
-  queued: "Sent after this answer",
   retry: "Try again",
   signIn: "Sign in",
   failedTitle: "Something went wrong",
