@@ -30,7 +30,9 @@ EXTENSIONS = {
         face.slot = "avatar";
         face.src = "/static/assistant/icon.svg";
         chat.append(face);
-        chat.registerAction({ name: "none", label: "None", icon: "M4 4h4v4H4z", on: "header", run() {}, when: () => false });
+        chat.registerAction({
+          name: "none", label: "None", icon: "M4 4h4v4H4z", on: "header", run() {}, when: () => false,
+        });
     """,
     "button in the header": """
         chat.registerAction({
@@ -90,7 +92,9 @@ def test_extensions_need_no_fork(chat):
     expect(chat.locator("agui-chat > .my-task")).to_have_text(["Added: Buy milk", "Added: Buy tea"])
     faces = chat.locator("agui-chat > img")
     expect(faces).to_have_count(3)  # the page's own, which is not shown, and a copy for each answer
-    tops = chat.evaluate("""[...document.querySelectorAll("agui-chat > img")].map((one) => one.getBoundingClientRect().top)""")
+    tops = chat.evaluate(
+        """[...document.querySelectorAll("agui-chat > img")].map((one) => one.getBoundingClientRect().top)"""
+    )
     assert tops[0] == 0 < tops[1] < tops[2]
     chat.reload()
     for script in EXTENSIONS.values():
@@ -112,21 +116,24 @@ def test_extensions_need_no_fork(chat):
     push(FINISHED)
     expect(bordered).to_have_text(["#ff0000"])
     # Colours.
-    link = "getComputedStyle(document.querySelector('agui-chat').shadowRoot.querySelector('.panel')).getPropertyValue('--_accent')"
-    assert chat.evaluate(link) == "rgb(120, 0, 120)"
+    accent = "(panel) => getComputedStyle(panel).getPropertyValue('--_accent')"
+    assert chat.locator(".panel").evaluate(accent) == "rgb(120, 0, 120)"
 
 
 def test_page_brings_words_and_a_language_of_its_own(chat):
     """The other two, which are there before the element is connected."""
     module = "export const STRINGS = { lang: 'fr', placeholder: 'Demandez', send: 'Envoyer' };"
     chat.route("**/fr.js", lambda route: route.fulfill(body=module, content_type="text/javascript"))
-    on_chat(chat, """
+    on_chat(
+        chat,
+        """
         const own = chat.cloneNode();
         own.lang = "fr";
         own.strings = { placeholder: "Une question ?" };
         own.dataset.stringsUrl = new URL("/fr.js", location).href;
         chat.replaceWith(own);
-    """)
+    """,
+    )
     expect(chat.get_by_role("button", name="Envoyer")).to_be_visible()
     expect(chat.get_by_placeholder("Une question ?")).to_be_visible()
 
@@ -135,7 +142,10 @@ VIEW = """
     window.draws = [];
     window.takeBack = chat.registerToolView("delete_finished_tasks", {
       running(call, element) { draws.push(["running", call.args]); element.textContent = "Deleting…"; },
-      done({ result }, element) { if (window.breaks) throw new Error("broken"); element.textContent = `Yes: ${result}`; },
+      done({ result }, element) {
+        if (window.breaks) throw new Error("broken");
+        element.textContent = `Yes: ${result}`;
+      },
       failed({ status }, element) { element.textContent = `No: ${status}`; },
       approval({ message, approve, deny, answered }, element) {
         const button = (text, onclick) => Object.assign(document.createElement("button"), { textContent: text, onclick });
@@ -188,14 +198,17 @@ def test_page_draws_approvals_and_how_calls_end(scripted):
 
 
 def test_view_of_a_tool_follows_the_arguments_as_they_stream(chat):
-    on_chat(chat, """
+    on_chat(
+        chat,
+        """
         chat.registerToolView("write", {
           running({ args, step, percent }, element) {
             element.className = "my-write";
             element.textContent = [args.title, args.lines?.length, step, percent].join("|");
           },
         });
-    """)
+    """,
+    )
     push = open_stream(chat)
     mine = chat.locator("agui-chat > .my-write")
     call = {"toolCallId": "c"}
@@ -213,17 +226,22 @@ def test_view_of_a_tool_follows_the_arguments_as_they_stream(chat):
 
 
 def test_all_that_is_registered_can_be_taken_back_and_failures_of_buttons_are_told(chat):
-    on_chat(chat, """
+    on_chat(
+        chat,
+        """
         const icon = "M4 4h16v16H4z";
         window.back = [
           chat.registerAction({ name: "a", label: "Break", icon, on: "header", run() { throw new Error("sync"); } }),
-          chat.registerAction({ name: "b", label: "Fail", icon, on: "composer", run: async () => { throw new Error("late"); },
-            disabled: ({ text }) => !text }),
-          chat.registerEvent("stock", (value, element) => { element.className = "my-stock"; element.textContent = "?"; }),
-          chat.registerActivity("map", (content, element) => { element.className = "my-map"; element.textContent = "?"; }),
+          chat.registerAction({
+            name: "b", label: "Fail", icon, on: "composer", disabled: ({ text }) => !text,
+            run: async () => { throw new Error("late"); },
+          }),
+          chat.registerEvent("stock", (value, element) => (element.className = "my-stock")),
+          chat.registerActivity("map", (content, element) => (element.className = "my-map")),
           chat.registerTool({ name: "hello", handler() {} }),
         ];
-    """)
+    """,
+    )
     chat.get_by_role("button", name="Break").click()
     told = chat.get_by_role("alert").filter(has_text="did not work")
     expect(told).to_have_text("“Break” did not work.")
@@ -246,28 +264,37 @@ def test_all_that_is_registered_can_be_taken_back_and_failures_of_buttons_are_to
     expect(chat.locator(".message.activity > details:visible")).to_have_count(1)
     assert on_chat(chat, "return chat.tools.map(({ name }) => name).includes('hello');") is False
     # What has been registered under the same name since then stays.
-    on_chat(chat, """
+    on_chat(
+        chat,
+        """
         const action = (label) => ({ name: "c", label, icon: "M4 4h16v16H4z", on: "header", run() {} });
         const takeBack = chat.registerAction(action("First"));
         chat.registerAction(action("Second"));
         takeBack();
-    """)
+    """,
+    )
     expect(chat.get_by_role("button", name="Second")).to_be_visible()
 
 
 def test_send_and_open_tell_what_has_become_of_it(scripted):
     waited = "return Promise.race([{0}.then((it) => it.status, (error) => error.name)]);"
-    send = lambda text: on_chat(scripted, waited.replace("{0}", f"chat.send({text!r})"))
+
+    def send(text: str) -> str:
+        return on_chat(scripted, waited.replace("{0}", f"chat.send({text!r})"))
+
     assert send("hello") == "idle"
     assert answers(scripted)[-1].endswith("end.")
     first = thread_id(scripted)
     assert send(f"fail {first}") == "failed"  # a prompt that the model has not seen
     assert send(" ") == "InvalidStateError"
     # A message that waits in the queue has its own end.
-    on_chat(scripted, """
+    on_chat(
+        scripted,
+        """
         window.ends = [];
         for (const text of ["one", "two"]) chat.send(text).then(({ status }) => ends.push(`${text} ${status}`));
-    """)
+    """,
+    )
     scripted.wait_for_function("() => ends.length === 2")
     assert scripted.evaluate("ends") == ["one idle", "two idle"]
     assert send("both") == "waiting"

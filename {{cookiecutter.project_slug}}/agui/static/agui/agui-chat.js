@@ -115,12 +115,10 @@ export class AguiChatElement extends HTMLElement {
    * @param {import("./agui-chat.d.ts").PageTool} tool
    */
   registerTool(tool) {
-    const { pageTools } = this.#catalog;
     this.#catalog.add(tool);
-    this.session.offer(pageTools);
-    return () => {
-      if (pageTools.get(tool.name) === tool) this.unregisterTool(tool.name);
-    };
+    this.session.offer(this.#catalog.pageTools);
+    return () =>
+      this.#catalog.pageTools.get(tool.name) === tool && this.unregisterTool(tool.name);
   }
 
   /** @param {string} name */

@@ -16,8 +16,8 @@ import { ThreadWork } from "./thread-work.js";
 export class Session extends EventTarget {
   /** @type {(() => unknown) | null} the page's context, sent with each run */
   getContext = null;
-  /** @type {((name: string) => boolean) | null} whether the page draws CUSTOM events of a name */
-  draws = null;
+  /** Whether the page draws CUSTOM events of a name. @type {(name: string) => unknown} */
+  draws = () => {};
   /** @type {Record<string, unknown>} what each run brings for the server, such as a model */
   forwardedProps = {};
   #client;
@@ -248,7 +248,7 @@ export class Session extends EventTarget {
       changed: () => this.#changed(),
       save: (work) => this.#memory?.finishLater(work.thread.id, work.unfinished),
       started: (input) => this.#dispatch("start", input),
-      draws: (name) => Boolean(this.draws?.(name)),
+      draws: (name) => this.draws(name),
       received: (event) => this.#dispatch("event", event),
       returned: (message) => this.#dispatch("returned", message),
       ended: () => this.#dispatch("end"),
