@@ -148,7 +148,8 @@ VIEW = """
       },
       failed({ status }, element) { element.textContent = `No: ${status}`; },
       approval({ message, approve, deny, answered }, element) {
-        const button = (text, onclick) => Object.assign(document.createElement("button"), { textContent: text, onclick });
+        const button = (textContent, onclick) =>
+          Object.assign(document.createElement("button"), { textContent, onclick });
         const no = button("No, thanks", () => deny("Not today"));
         element.replaceChildren(message, button("Yes, please", approve), no, answered ?? "");
       },

@@ -78,5 +78,5 @@ export class Catalog {
 export function checkedName({ name, label, on, run }) {
   const isPlace = /^(answer|composer|header)$/.test(on);
   if (name && label && isPlace && typeof run === "function") return name;
-  throw new TypeError(`An action has a name, a label, "run" and "on": ${name}`);
+  throw new TypeError(`An action has a name, a label, run and on: ${name}`);
 }
