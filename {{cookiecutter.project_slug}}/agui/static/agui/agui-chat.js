@@ -196,7 +196,7 @@ export class AguiChatElement extends HTMLElement {
    * @param {string} type @param {import("./agui-chat.d.ts").Draw} draw
    */
   registerActivity(type, draw) {
-    return this.#register(`activity ${type}`, draw);
+    return this.#catalog.register(`activity ${type}`, draw);
   }
 
   /**
@@ -204,7 +204,7 @@ export class AguiChatElement extends HTMLElement {
    * @param {string} name @param {import("./agui-chat.d.ts").ToolView} view
    */
   registerToolView(name, view) {
-    return this.#register(`tool ${name}`, view);
+    return this.#catalog.register(`tool ${name}`, view);
   }
 
   /**
@@ -212,7 +212,8 @@ export class AguiChatElement extends HTMLElement {
    * @param {import("./agui-chat.d.ts").Dress} dress
    */
   registerAnswer(dress) {
-    return this.#register(dress, dress);
+    this.#want();
+    return this.#catalog.register(dress, dress);
   }
 
   /**
@@ -225,7 +226,8 @@ export class AguiChatElement extends HTMLElement {
 
   /** Add a button. @param {import("./agui-chat.d.ts").Action} action */
   registerAction(action) {
-    return this.#register(`action ${checkedName(action)}`, action);
+    this.#want();
+    return this.#catalog.register(`action ${checkedName(action)}`, action);
   }
 
   /** Show a conversation, and wait until it is there. @param {string} threadId */
@@ -282,7 +284,7 @@ export class AguiChatElement extends HTMLElement {
     document.addEventListener("submit", submitted, { signal });
     session.getContext = () => this.getContext();
     session.draws = (name) => this.#catalog.seams.has(`activity event ${name}`);
-    if (this.querySelector("[slot=avatar]")) lazy(() => this.#own());
+    if (this.querySelector("[slot=avatar]")) this.#want();
     this.#catalog.load(this.client, (skills) => page.showSkills(skills));
     if (session.threadId) session.open(session.threadId);
     else page.restore();
@@ -332,18 +334,15 @@ export class AguiChatElement extends HTMLElement {
     this.#catalog.put(this.#catalog.seams);
   }
 
-  /** @type {Catalog["register"]} */
-  #register(name, seam) {
-    lazy(() => this.#own());
-    return this.#catalog.register(name, seam);
-  }
+  /** Do so, and go on without it if it can't be had. */
+  #want = () => lazy(() => this.#own());
 
   /** @param {ShadowRoot} root @param {Styles} styles */
   #build(root, styles) {
     this.strings = JSON.parse(this.dataset.strings || "{}");
     const page = new ChatPage({
       host: this, strings: this.#strings, memory: this.#memory, styles, catalog: this.#catalog,
-      emit: (name, detail) => this.#emit(name, detail),
+      own: this.#want, emit: (name, detail) => this.#emit(name, detail),
     });
     root.append(page.element);
     // No listener sees a key of an input method. Safari's last Enter has only the code.

@@ -427,6 +427,8 @@ export interface CardContext {
   host: HTMLElement;
   strings: Strings;
   seams: Seams;
+  /** Load what only pages with something of their own need. */
+  own: () => unknown;
   tools: Map<string, Tool>;
   /** Null until the first interrupt has loaded it. */
   Question: (new (context: CardContext) => QuestionView) | null;

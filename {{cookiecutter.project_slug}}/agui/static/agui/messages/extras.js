@@ -61,7 +61,7 @@ export class Extras {
       const module = await context.withStyle(loading);
       return module && new module.StandingQuestions(context, list);
     });
-    this.#need(OWN.draw, "own", async () => /** @type {Own} */ (OWN).drawings(context, list));
+    this.#need(OWN.draw, "own", async () => /** @type {Own} */ (OWN).make(context, list));
     this.#need(hasNotes, "notes", async () => {
       const loading = lazy(() => import("./turn-notes.js"), () => this.#failPlainly(session));
       const module = await context.withStyle(loading);

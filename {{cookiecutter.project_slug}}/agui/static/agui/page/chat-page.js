@@ -20,7 +20,7 @@ import { Welcome } from "./welcome.js";
  *   host: import("../agui-chat.d.ts").AguiChatElement, styles: import("./styles.js").Styles,
  *   strings: import("../types.d.ts").Strings, emit: (name: string, detail: unknown) => void,
  *   memory: import("../session/thread-memory.js").ThreadMemory,
- *   catalog: import("../catalog/catalog.js").Catalog,
+ *   catalog: import("../catalog/catalog.js").Catalog, own: () => unknown,
  * }} Parts
  */
 
@@ -188,7 +188,7 @@ export class ChatPage {
       return begun;
     };
     return {
-      strings, host, client: host.client,
+      strings, host, client: host.client, own: this.#parts.own,
       get tools() {
         return catalog.tools;
       },

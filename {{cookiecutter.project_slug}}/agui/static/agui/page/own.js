@@ -8,7 +8,7 @@ import { drawCall } from "../tools/page-view.js";
 
 export const OWN_PARTS = {
   draw: drawCall,
-  drawings: (/** @type {ConstructorParameters<typeof Drawings>} */ ...about) =>
+  make: (/** @type {ConstructorParameters<typeof Drawings>} */ ...about) =>
     new Drawings(...about),
   open: openAndWait,
   send: sendAndWait,

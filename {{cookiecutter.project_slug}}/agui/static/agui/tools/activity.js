@@ -50,7 +50,8 @@ export async function showActivity(element, message, context) {
   element.hidden = !own && message.activityType.startsWith(EVENT);
   const kind = `${own ? "own" : "ours"} ${message.activityType}`;
   try {
-    const view = state.views.get(kind) ?? (await makeView(message.activityType, own, context));
+    const made = state.views.get(kind) ?? (await makeView(message.activityType, own, context));
+    const view = state.views.get(kind) ?? made; // Another change may have made it meanwhile.
     if (view) state.views.set(kind, view);
     if (state.message !== message) return;
     if (!view) return showJson(element, state.views, message);

@@ -115,6 +115,7 @@ export class ToolCard {
     this.#fill();
     this.#tell();
     if (state.status !== before && made > FEW) this.#regroup();
+    if (seams.has(`tool ${call.function.name}`)) this.#context.own();
     const isDrawn = OWN.draw?.(this.element, this.#context, label, this.#shown);
     if (!interrupt || isDrawn) return this.#forget(state);
     if (!Question) return;

@@ -62,7 +62,6 @@ export const STRINGS = {
   editMessage: "Edit the message",
   quote: "Quote",
   readAloud: "Read aloud",
-  cancel: "Cancel",
   retry: "Try again",
   signIn: "Sign in",
   failedTitle: "Something went wrong",
