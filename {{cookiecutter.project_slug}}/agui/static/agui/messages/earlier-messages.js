@@ -19,10 +19,10 @@ export class EarlierMessages {
   element;
 
   /**
-   * @param {HTMLElement} log @param {import("../words/strings.js").Strings} strings
+   * @param {HTMLElement} log @param {import("../types.d.ts").MessageContext} context
    * @param {() => void} draw more of the past
    */
-  constructor(log, strings, draw) {
+  constructor(log, { strings }, draw) {
     this.#log = log;
     this.#draw = draw;
     adopt(log, STYLE);

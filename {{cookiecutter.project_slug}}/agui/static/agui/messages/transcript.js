@@ -142,8 +142,8 @@ export class Transcript {
     if (this.#from && !this.#earlier) {
       const module = await lazy(() => import("./earlier-messages.js"));
       if (module && !this.#earlier) {
-        const { strings } = this.#context;
-        this.#earlier = new module.EarlierMessages(this.log, strings, () => this.#stepBack());
+        const back = () => this.#stepBack();
+        this.#earlier = new module.EarlierMessages(this.log, this.#context, back);
         this.#list.before(this.#earlier.element);
       }
     }

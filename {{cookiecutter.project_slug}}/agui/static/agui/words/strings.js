@@ -63,7 +63,6 @@ export const STRINGS = {
   quote: "Quote",
   readAloud: "Read aloud",
   retry: "Try again",
-  signIn: "Sign in",
   failedTitle: "Something went wrong",
   // Failures that the page itself detects. The server sends its own sentence for all others.
   unauthorized: "You are signed out. Sign in again to go on.",
