@@ -636,7 +636,7 @@ def test_page_adds_buttons_and_draws_its_own_activities_and_events(chat):
     push = open_stream(chat)
     push(shown("map", {"city": "Rome"}))
     expect(chat.locator(".activity > details")).to_be_visible()
-    chat.evaluate("""document.querySelector("agui-chat").registerActivity("map", (content, element) => {
+    chat.locator("agui-chat").evaluate("""chat => void chat.registerActivity("map", (content, element) => {
         if (!content.city) throw new Error("no city");
         element.className = "my-map";
         element.textContent = `Map of ${content.city}`;

@@ -243,11 +243,11 @@ def test_all_that_is_registered_can_be_taken_back_and_failures_of_buttons_are_to
         ];
     """,
     )
+    fail = chat.get_by_role("button", name="Fail")
+    expect(fail).to_have_attribute("aria-disabled", "true")
     chat.get_by_role("button", name="Break").click()
     told = chat.get_by_role("alert").filter(has_text="did not work")
     expect(told).to_have_text("“Break” did not work.")
-    fail = chat.get_by_role("button", name="Fail")
-    expect(fail).to_have_attribute("aria-disabled", "true")
     fail.click(force=True)
     expect(told).to_have_text("“Break” did not work.")
     message_box(chat).press_sequentially("x")
