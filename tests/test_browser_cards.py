@@ -26,7 +26,7 @@ FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
 ROWS = [{"id": 10, "title": "Milk"}, {"id": 9, "title": "<b>Bread</b>"}]
 
 
-def begun(call_id: str, name: str = "list_tasks", arguments: object = None, parent: str = "p") -> list[dict]:
+def begun(call_id: str, name: str = "summarize_tasks", arguments: object = None, parent: str = "p") -> list[dict]:
     call = {"toolCallId": call_id}
     return [
         {"type": "TOOL_CALL_START", "toolCallName": name, "parentMessageId": parent} | call,
@@ -89,7 +89,7 @@ def test_calls_fold_and_their_results_read_well_and_are_copied(chat):
     long = "word " * 2000
     answer_with(chat, [STARTED, *begun("a"), *begun("b", "add_task"), ended("b", long), ended("a", ROWS), FINISHED])
     say(chat, "hello")
-    expect(cards(chat)).to_have_text([re.compile("List tasks"), re.compile("Add task")])
+    expect(cards(chat)).to_have_text([re.compile("Summarize tasks"), re.compile("Add task")])
     expect(chat.locator(".message.assistant")).to_have_count(1)
     first, second = cards(chat).first, cards(chat).last
     first.locator("summary").click()
@@ -143,7 +143,7 @@ def test_running_tool_tells_its_step_and_progress_and_a_step_of_the_run_is_shown
     expect(card).to_contain_text("Running")
     push({"type": "STEP_STARTED", "stepName": "Search"} | of_call)
     push({"type": "CUSTOM", "name": "progress", "value": {"percent": 40}} | of_call)
-    expect(card.get_by_role("progressbar", name="List tasks")).to_have_js_property("value", 40)
+    expect(card.get_by_role("progressbar", name="Summarize tasks")).to_have_js_property("value", 40)
     expect(card).to_contain_text(re.compile(r"Search · 40% · \d+[ms]"))
     expect(cards(chat).last).not_to_contain_text("40")
     expect(chat.locator(".working")).not_to_contain_text("Search")  # the card says it
@@ -837,7 +837,7 @@ def test_page_adds_buttons_and_draws_its_own_activities_and_events(chat):
     push = open_stream(chat)
     push(shown("map", {"city": "Rome"}))
     expect(chat.locator(".activity > details")).to_be_visible()
-    chat.evaluate("""document.querySelector("agui-chat").registerActivity("map", (content, element) => {
+    chat.locator("agui-chat").evaluate("""chat => void chat.registerActivity("map", (content, element) => {
         if (!content.city) throw new Error("no city");
         element.className = "my-map";
         element.textContent = `Map of ${content.city}`;

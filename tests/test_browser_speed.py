@@ -82,6 +82,8 @@ def total(weights: dict[str, int]) -> int:
 
 def read_an_answer(page: Page) -> None:
     """And what two tools have done: the fields of a task, and a table of all."""
+    # The page's own view of this tool is no part of the chat.
+    page.locator("agui-chat").evaluate("chat => chat.registerToolView('list_tasks', {})()")
     for text in ('add_task title="Buy milk"', "list tasks"):
         say(page, text)
         finished(page)

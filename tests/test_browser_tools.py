@@ -213,7 +213,7 @@ def test_destructive_tool_is_asked_about_in_its_card(tools):
     assert results(tools) == [("blue", None)]
     # A tool with the name of a server's is refused.
     new_chat(tools)
-    tools.evaluate("document.querySelector('agui-chat').registerTool({ name: 'add_task', handler() {} })")
+    tools.locator("agui-chat").evaluate("chat => void chat.registerTool({ name: 'add_task', handler() {} })")
     say(tools, "hello")
     expect(tools.get_by_role("alert")).to_be_visible()
     tools.evaluate("document.querySelector('agui-chat').unregisterTool('add_task')")

@@ -77,7 +77,8 @@ def test_what_a_page_can_change_of_the_look(kind):
     if kind == "parts":
         there, header = set(re.findall(r"\bpart: \"([\w-]+)\"", CODE)), in_header("csspart")
     elif kind == "slot":
-        there, header = set(re.findall(r"h\(\"slot\", \{ name: \"([\w-]+)\"", CODE)), in_header("slot")
+        named = re.findall(r"h\(\"slot\", \{ name: \"([\w-]+)\"|\[slot=([\w-]+)\]", CODE)
+        there, header = {slot or copied for slot, copied in named}, in_header("slot")
     else:
         there = {name for name in re.findall(r"--agui-[\w-]+", CODE + STYLE) if not name.endswith("-")}
         header = in_header("cssprop") | {"--agui-docked-width"}

@@ -16,6 +16,8 @@ import { STRINGS as COMMON, counted, format, tableFor } from "./agui/words/strin
 import { PALETTE_WORDS } from "./agui/composer/palette.js";
 import { PLACEMENT_WORDS } from "./agui/page/placement.js";
 import { LONG_WORDS } from "./agui/messages/long-message.js";
+import { ACTION_STATE_WORDS } from "./agui/catalog/action-state.js";
+import { EARLIER_WORDS } from "./agui/messages/earlier-messages.js";
 import { QUEUE_WORDS } from "./agui/messages/queued.js";
 import { RICH_WORDS } from "./agui/markdown/rich-text.js";
 import { SAVE_WORDS } from "./agui/words/save-words.js";
@@ -74,6 +76,8 @@ const STRINGS = {
   ...QUESTION_WORDS,
   ...LONG_WORDS,
   ...QUEUE_WORDS,
+  ...ACTION_STATE_WORDS,
+  ...EARLIER_WORDS,
   ...RICH_WORDS,
   ...SAVE_WORDS,
   ...SHORTCUT_WORDS,

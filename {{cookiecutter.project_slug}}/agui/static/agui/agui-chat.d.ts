@@ -16,6 +16,7 @@
  * @slot header-start, header-end - beside the buttons of the header
  * @slot welcome - instead of the greeting
  * @slot footer - a line below the input
+ * @slot avatar - copied beside each answer
  * @slot launcher - instead of the picture on the button that opens a collapsed chat
  *
  * @event ag-ui-submit - before a message is sent; detail { text, attachments }; cancelable
@@ -29,7 +30,7 @@
  *   activity, tool, approve, deny, prose, code, error, composer, input, attach, skills, microphone,
  *   send, stop, attachments, attachment, palette, chip, drawer, threads, menu, launcher, frame,
  *   edge, actions, action, editor, feedback, sources, queued, quote, shortcuts, notify, find,
- *   commands
+ *   commands, avatar
  *
  * @cssprop --agui-code-comment, --agui-code-keyword, --agui-code-string, --agui-code-number,
  *   --agui-code-name, --agui-code-added, --agui-code-removed
@@ -55,13 +56,20 @@ export declare class AguiChatElement extends HTMLElement {
   sendMessage(text: string, attachments?: import("./types.d.ts").Attachment[]): boolean;
   attach(files: Iterable<File>): Promise<void>;
   openThread(threadId: string): void;
+  /** Send a message as the user. Resolves when its run has ended or waits; rejects if it was not sent. */
+  send(text: string, attachments?: import("./types.d.ts").Attachment[]): Promise<Outcome>;
+  /** Show a conversation. Resolves when it is there; rejects if it can't be shown. */
+  open(threadId: string): Promise<Outcome>;
   newChat(): void;
   toggle(collapsed?: boolean): void;
-  registerTool(tool: PageTool): void;
+  // What a page registers; each returns a function that takes it back.
+  registerTool(tool: PageTool): TakeBack;
   unregisterTool(name: string): void;
-  registerActivity(type: string, draw: Draw): void;
-  registerEvent(name: string, draw: Draw): void;
-  registerAction(action: Action): void;
+  registerToolView(name: string, view: ToolView): TakeBack;
+  registerActivity(type: string, draw: Draw): TakeBack;
+  registerEvent(name: string, draw: Draw): TakeBack;
+  registerAction(action: Action): TakeBack;
+  registerAnswer(dress: Dress): TakeBack;
 
   // Functions that a page may replace.
   getContext(): ContextEntry[] | Promise<ContextEntry[]>;
@@ -93,12 +101,17 @@ export interface AguiChatEvents {
   }>;
   "ag-ui-event": CustomEvent<import("./types.d.ts").AguiEvent>;
   "ag-ui-state": CustomEvent<unknown>;
-  "ag-ui-run-finished": CustomEvent<{
-    status: import("./types.d.ts").Conversation["status"];
-    error: import("./types.d.ts").Failure | null;
-  }>;
+  "ag-ui-run-finished": CustomEvent<Outcome>;
   "ag-ui-thread": CustomEvent<{ threadId: string | null; title: string }>;
   "ag-ui-toggle": CustomEvent<{ collapsed: boolean }>;
+}
+
+export type TakeBack = () => void;
+
+/** How a run has ended. */
+export interface Outcome {
+  status: import("./types.d.ts").Conversation["status"];
+  error: import("./types.d.ts").Failure | null;
 }
 
 /** What the agent may do in the page. A destructive tool asks the user `confirm` first. */
@@ -123,7 +136,12 @@ export interface Action {
   /** The path of an SVG on a grid of 24 by 24. */
   icon: string;
   on: "answer" | "composer" | "header";
+  /** May be async. If it fails, the chat tells the user. */
   run(about: About): unknown;
+  /** Whether the button is there, can't be used, is pressed; asked whenever the chat draws. */
+  when?(about: About): unknown;
+  disabled?(about: About): unknown;
+  pressed?(about: About): unknown;
 }
 
 /** What a button is about: an answer (text, messageId, threadId), the input (text, fill), or the thread. */
@@ -139,6 +157,39 @@ export interface Drawing {
   draw(content: Record<string, unknown>, element: HTMLElement): void;
 }
 export type Draw = Drawing["draw"];
+
+/** A call of a tool, as the page draws it. */
+export interface ShownCall {
+  id: string;
+  name: string;
+  /** The arguments, as far as the model has written them. Secret ones are among them. */
+  args: Record<string, unknown>;
+  status: import("./types.d.ts").CallStatus;
+  /** A result that is JSON is parsed; undefined before there is one. */
+  result: unknown;
+  step?: string;
+  percent?: number;
+}
+
+/** A call that the user is asked about. Both functions may be listeners of a button. */
+export interface AskedCall extends ShownCall {
+  message: string;
+  /** What the user has answered, while other questions are still open. */
+  answered?: "approved" | "denied";
+  approve(editedArgs?: Record<string, unknown> | globalThis.Event): void;
+  deny(reason?: string | globalThis.Event): void;
+}
+
+/** How a page draws the calls of a tool. For a state without a function, the chat shows its card. */
+export interface ToolView {
+  running?(call: ShownCall, element: HTMLElement): void;
+  done?(call: ShownCall, element: HTMLElement): void;
+  failed?(call: ShownCall, element: HTMLElement): void;
+  approval?(call: AskedCall, element: HTMLElement): void;
+}
+
+/** Change the elements of a finished text, which are new each time. */
+export type Dress = (element: HTMLElement) => void;
 
 export interface ContextEntry {
   description: string;

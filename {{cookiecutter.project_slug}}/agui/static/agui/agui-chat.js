@@ -1,9 +1,9 @@
 // @ts-check
-import { Catalog } from "./catalog/catalog.js";
+import { Catalog, OWN, checkedName } from "./catalog/catalog.js";
 import { ChatPage } from "./page/chat-page.js";
 import { AgentClient } from "./http/client.js";
 import { onWake } from "./session/following.js";
-import { fetchModule, moduleAddress, moduleOf } from "./dom/lazy.js";
+import { fetchModule, lazy, moduleAddress, moduleOf } from "./dom/lazy.js";
 import { Session } from "./session/session.js";
 import { STRINGS, tableFor } from "./words/strings.js";
 import { Styles } from "./page/styles.js";
@@ -32,7 +32,7 @@ export class AguiChatElement extends HTMLElement {
   #ownStrings = {};
   /** @type {any} the texts in the page's language, if it is not English */
   #table;
-  #catalog = new Catalog();
+  #catalog = new Catalog(() => this.#page?.schedule());
   /** @type {Styles | undefined} */
   #styles;
   /** @type {ChatPage | undefined} exists when the texts are loaded */
@@ -76,13 +76,15 @@ export class AguiChatElement extends HTMLElement {
   }
 
   /**
-   * Let the agent do something in the page.
+   * Let the agent do something in the page. Each `register...` returns a function that takes it
+   * back.
    * @param {import("./agui-chat.d.ts").PageTool} tool
    */
   registerTool(tool) {
     this.#catalog.add(tool);
     this.session.offer(this.#catalog.pageTools);
-    this.#page?.schedule();
+    return () =>
+      this.#catalog.pageTools.get(tool.name) === tool && this.unregisterTool(tool.name);
   }
 
   /** @param {string} name */
@@ -133,7 +135,7 @@ export class AguiChatElement extends HTMLElement {
   }
 
   /**
-   * Send a message as the user; false if that isn't possible now.
+   * Send a message as the user; false if that isn't possible now. `send` waits for the answer.
    * @param {string} text
    * @param {import("./types.d.ts").Attachment[]} [attachments] as the server answered their uploads
    */
@@ -142,6 +144,12 @@ export class AguiChatElement extends HTMLElement {
     const sent = this.session.send(text, attachments);
     if (sent) this.#page?.toEnd();
     return sent;
+  }
+
+  /** @type {PublicElement["send"]} */
+  async send(...message) {
+    await this.#own();
+    return /** @type {Own} */ (OWN).send(this, ...message);
   }
 
   /** Upload files for the message that is being written. @param {Iterable<File>} files */
@@ -154,8 +162,24 @@ export class AguiChatElement extends HTMLElement {
    * @param {string} type @param {import("./agui-chat.d.ts").Draw} draw
    */
   registerActivity(type, draw) {
-    this.#catalog.activities = new Map(this.#catalog.activities).set(type, draw);
-    this.#page?.schedule();
+    return this.#catalog.register(`activity ${type}`, draw);
+  }
+
+  /**
+   * Draw the calls of a tool in elements of the page.
+   * @param {string} name @param {import("./agui-chat.d.ts").ToolView} view
+   */
+  registerToolView(name, view) {
+    return this.#catalog.register(`tool ${name}`, view);
+  }
+
+  /**
+   * Change the elements of each finished answer.
+   * @param {import("./agui-chat.d.ts").Dress} dress
+   */
+  registerAnswer(dress) {
+    this.#want();
+    return this.#catalog.register(dress, dress);
   }
 
   /**
@@ -163,14 +187,19 @@ export class AguiChatElement extends HTMLElement {
    * @param {string} name @param {import("./agui-chat.d.ts").Draw} draw
    */
   registerEvent(name, draw) {
-    this.session.drawEvent(name);
-    this.registerActivity(`event ${name}`, draw);
+    return this.registerActivity(`event ${name}`, draw);
   }
 
   /** Add a button. @param {import("./agui-chat.d.ts").Action} action */
   registerAction(action) {
-    this.#catalog.addAction(action);
-    this.#page?.schedule();
+    this.#want();
+    return this.#catalog.register(`action ${checkedName(action)}`, action);
+  }
+
+  /** Show a conversation, and wait until it is there. @param {string} threadId */
+  async open(threadId) {
+    await this.#own();
+    return /** @type {Own} */ (OWN).open(this, threadId);
   }
 
   /** @param {string} threadId */
@@ -220,10 +249,9 @@ export class AguiChatElement extends HTMLElement {
       /** @type {Element} */ (target).matches("[data-agui-sign-out]") && session.signOut();
     document.addEventListener("submit", submitted, { signal });
     session.getContext = () => this.getContext();
-    this.#catalog.load(this.client, {
-      changed: () => page.schedule(),
-      showSkills: (skills) => page.showSkills(skills),
-    });
+    session.draws = (name) => this.#catalog.seams.has(`activity event ${name}`);
+    if (this.querySelector("[slot=avatar]")) this.#want();
+    this.#catalog.load(this.client, (skills) => page.showSkills(skills));
     if (session.threadId) session.open(session.threadId);
     else page.restore();
     this.#changed(page);
@@ -265,12 +293,22 @@ export class AguiChatElement extends HTMLElement {
     return { run, tools, skills, threads, attachments: hasFiles && attachments };
   }
 
+  /** Load what only pages with something of their own need. */
+  async #own() {
+    if (OWN.draw) return;
+    await fetchModule(() => import("./page/own.js"));
+    this.#catalog.put(this.#catalog.seams);
+  }
+
+  /** Do so, and go on without it if it can't be had. */
+  #want = () => lazy(() => this.#own());
+
   /** @param {ShadowRoot} root @param {Styles} styles */
   #build(root, styles) {
     this.strings = JSON.parse(this.dataset.strings || "{}");
     const page = new ChatPage({
       host: this, strings: this.#strings, memory: this.#memory, styles, catalog: this.#catalog,
-      emit: (name, detail) => this.#emit(name, detail),
+      own: this.#want, emit: (name, detail) => this.#emit(name, detail),
     });
     root.append(page.element);
     // No listener sees a key of an input method. Safari's last Enter has only the code.
@@ -322,5 +360,6 @@ export class AguiChatElement extends HTMLElement {
 }
 
 /** @typedef {import("./agui-chat.d.ts").AguiChatElement} PublicElement */
+/** @typedef {import("./types.d.ts").Own} Own */
 
 AguiChatElement.define();

@@ -377,6 +377,8 @@ export type Made<Tag extends string> = Tag extends keyof HTMLElementTagNameMap
 export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("./messages/answer-bar.js").ANSWER_WORDS &
   typeof import("./approvals/answer-form.js").FORM_WORDS &
+  typeof import("./catalog/action-state.js").ACTION_STATE_WORDS &
+  typeof import("./messages/earlier-messages.js").EARLIER_WORDS &
   typeof import("./tools/arguments.js").ARGUMENT_WORDS &
   typeof import("../agui_attachments/attachments.js").ATTACHMENT_WORDS &
   typeof import("./page/background.js").BACKGROUND_WORDS &
@@ -468,9 +470,21 @@ export interface QuestionView {
     json?: string,
   ) => void;
 }
+/** What the page has registered: `activity <type>`, `action <name>`, `tool <name>`, or a function for answers. */
+export type Seam =
+  | import("./agui-chat.d.ts").Draw
+  | import("./agui-chat.d.ts").Action
+  | import("./agui-chat.d.ts").ToolView
+  | import("./agui-chat.d.ts").Dress;
+export type Seams = Map<unknown, Seam>;
+export type Own = typeof import("./page/own.js").OWN_PARTS;
 /** What the cards of tool calls have at hand. */
 export interface CardContext {
+  host: HTMLElement;
   strings: Strings;
+  seams: Seams;
+  /** Load what only pages with something of their own need. */
+  own: () => unknown;
   tools: Map<string, Tool>;
   /** Null until the first interrupt has loaded it. */
   Question: (new (context: CardContext) => QuestionView) | null;
@@ -505,8 +519,6 @@ export type ShowFound = (found: FoundThread, query: string) => Promise<void>;
 export type MessageContext = CardContext & {
   host: HTMLElement;
   client: import("./http/client.js").AgentClient;
-  activities: Map<string, import("./agui-chat.d.ts").Draw>;
-  actions: Map<string, import("./agui-chat.d.ts").Action>;
   retry: () => void;
   regenerate: (promptId: string) => boolean;
   edit: (promptId: string, text: string) => boolean;

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The agent's tool for this page, and what the page says to the agent. Change this example into
- * yours. agui/manual/page.md describes all of <agui-chat>, and templates/assistant/chat.html loads this
+ * The agent's tool for this page, what the page says to the agent, and how it draws a tool's result.
+ * Change this example into yours. agui/manual/page.md describes all of <agui-chat>, and templates/assistant/chat.html loads this
  * file.
  */
 
@@ -38,6 +38,28 @@ function storeTheme(theme) {
   }
 }
 
+/**
+ * Draw the result of list_tasks. A click asks the agent to complete the task; the list stays as the tool has seen it.
+ * @param {{ result: { id: number, title: string, category: string, done: boolean }[] }} call
+ * @param {HTMLElement} element
+ */
+function drawTasks({ result: tasks }, element) {
+  const list = document.createElement("ul");
+  list.className = "tasks";
+  for (const { id, title, category, done } of tasks) {
+    const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: done, disabled: done });
+    box.addEventListener("change", () => {
+      box.checked = box.disabled = chat.sendMessage(`Complete task ${id}: ${title}`);
+    });
+    const label = document.createElement("label");
+    label.append(box, title); // As text: nothing here parses HTML.
+    const item = document.createElement("li");
+    item.append(label, Object.assign(document.createElement("small"), { textContent: category }));
+    list.append(item);
+  }
+  element.replaceChildren(tasks.length ? list : "There are no tasks.");
+}
+
 showTheme(storedTheme());
 
 // The page is named after the open conversation.
@@ -68,6 +90,9 @@ customElements.whenDefined("agui-chat").then(() => {
       return theme === "automatic" ? "The theme is now as the system has it." : `The theme is now ${theme}.`;
     },
   });
+
+  // The calls of this tool look like this, once they are done. Until then, and if a call fails, the chat shows its card.
+  chat.registerToolView("list_tasks", { done: drawTasks });
 
   // Each run asks what the page says about itself. The model reads it as data, never as
   // instructions. The user may have changed it, so base no permission on it.

@@ -2,6 +2,7 @@
 /** The page's own buttons: in the toolbar of each answer, beside the input, and in the header. */
 import { h, icon } from "../dom/elements.js";
 import { arrange, reconcile } from "../dom/keyed.js";
+import { OWN } from "./catalog.js";
 
 /** @typedef {import("../agui-chat.d.ts").Action} Action */
 /** @typedef {import("../agui-chat.d.ts").About} About */
@@ -19,24 +20,26 @@ export class Actions {
    */
   constructor(on, about) {
     this.#on = on;
-    this.#about = about;
+    this.#about = /** @type {() => About} */ (about);
   }
 
-  /** @param {Map<string, Action>} actions */
-  update(actions) {
-    const own = [...actions.values()].filter(({ on }) => on === this.#on);
+  /** @param {import("../types.d.ts").Seams} seams */
+  update(seams) {
+    const own = /** @type {Action[]} */ ([...seams.values()]).filter(({ on }) => on === this.#on);
     const buttons = reconcile(this.#buttons, own, {
       key: (action) => action,
       make: (action) => this.#make(action),
       drop: (button) => button.remove(),
     });
     arrange(this.element, buttons);
+    OWN.show?.(this.element, this.#buttons, this.#about);
   }
 
   /** @param {Action} action @returns {HTMLElement} */
-  #make({ name, label, icon: path, run }) {
-    const onclick = () => run(/** @type {About} */ (this.#about()));
+  #make({ name, label, icon: path, run, when }) {
+    const onclick = () => run(this.#about());
     const look = { type: "button", class: "icon-button", part: "action", title: label, onclick };
-    return h("button", { ...look, "aria-label": label, "data-action": name }, icon(name, path));
+    const about = { "aria-label": label, "data-action": name, hidden: !!when };
+    return h("button", { ...look, ...about }, icon(name, path));
   }
 }

@@ -76,6 +76,7 @@ export class MarkdownView {
     this.#links = links;
     if (isRich) this.#enrich([...this.element.children].slice(blocks), growing === true);
     if (lacks) lacks().then((all) => all.some(Boolean) && this.#showAgain());
+    this.element.dispatchEvent(new Event("drawn"));
   }
 
   /** @param {Element[]} blocks @param {boolean} growing */

@@ -59,7 +59,7 @@ export class AnswerBar extends Toolbar {
     const { host } = this.context;
     const { copy, good, bad, again, actions } = this.parts;
     copy.hidden = !markdownOf(turn);
-    actions.update(this.context.actions);
+    actions.update(this.context.seams);
     again.hidden = !idle || !turn.prompt;
     const value = this.given?.value ?? 0;
     const isAsked = host.hasAttribute("data-feedback") && moduleAddress(host, "feedback");

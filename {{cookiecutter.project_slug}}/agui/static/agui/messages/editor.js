@@ -11,6 +11,7 @@ import { h } from "../dom/elements.js";
 export const EDITOR_WORDS = {
   editHint: "The answer is written anew; this one stays as a version.",
   saveMessage: "Save",
+  cancel: "Cancel",
 };
 
 export class MessageEditor {

@@ -10,6 +10,7 @@ import { adopt } from "../dom/own-style.js";
 
 /** In English; the tables of other languages have these, too. */
 export const QUEUE_WORDS = {
+  queued: "Sent after this answer",
   editQueued: "Edit the waiting message",
   removeQueued: "Remove the waiting message",
   sendAfter: "One message is waiting already. Send this one after it.",
@@ -42,7 +43,7 @@ export class Queued {
         class: "message user queued",
         part: "queued",
         role: "group",
-        "aria-label": strings.queued,
+        "aria-label": words.queued,
         hidden: true,
       },
       h("div", { class: "bubble" }, this.#text, this.#files),
@@ -50,7 +51,7 @@ export class Queued {
         "div",
         { class: "actions paged" },
         icon("pause"),
-        h("span", { class: "muted" }, strings.queued),
+        h("span", { class: "muted" }, words.queued),
         this.#full,
         iconButton("edit", words.editQueued, () => this.#edit()),
         iconButton("trash", words.removeQueued, () => this.#remove()),

@@ -20,7 +20,7 @@ const MARGIN = 16;
 /** How many messages the page draws at least at first, and with each step back. */
 const PAGE = 20;
 /** Elements that follow a message, and move with it. */
-const BETWEEN = ".actions, .feedback, .turn-note";
+const BETWEEN = ".actions, .feedback, .turn-note, .avatar";
 
 export class Transcript {
   #context;
@@ -142,8 +142,8 @@ export class Transcript {
     if (this.#from && !this.#earlier) {
       const module = await lazy(() => import("./earlier-messages.js"));
       if (module && !this.#earlier) {
-        const { earlier } = this.#context.strings;
-        this.#earlier = new module.EarlierMessages(this.log, earlier, () => this.#stepBack());
+        const back = () => this.#stepBack();
+        this.#earlier = new module.EarlierMessages(this.log, this.#context, back);
         this.#list.before(this.#earlier.element);
       }
     }

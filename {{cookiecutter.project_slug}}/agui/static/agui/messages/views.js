@@ -146,9 +146,9 @@ function activityView(context) {
   let shown = [];
   /** @param {any} message */
   const update = async (message) => {
-    const { activities } = context;
-    if (message === shown[0] && activities === shown[1]) return;
-    shown = [message, activities];
+    const { seams } = context;
+    if (message === shown[0] && seams === shown[1]) return;
+    shown = [message, seams];
     const module = await context.withStyle(lazy(() => import("../tools/activity.js")));
     if (!module) shown = [];
     else if (message === shown[0]) module.showActivity(element, message, context);

@@ -21,12 +21,12 @@ export class Around {
     this.#context = context;
     this.load = context.load;
     const { catalog, host, strings, log } = context;
-    catalog.addAction({
+    catalog.register("action quote", {
       name: "quote", label: strings.quote, icon: QUOTE, on: "answer",
       run: (about) => this.go("quote", about),
     });
     if (globalThis.speechSynthesis) {
-      catalog.addAction({
+      catalog.register("action aloud", {
         name: "aloud", label: strings.readAloud, icon: SPEAKER, on: "answer",
         run: (about) => this.go("aloud", about),
       });

@@ -19,7 +19,8 @@ import { Welcome } from "./welcome.js";
  * @typedef {{
  *   host: import("../agui-chat.d.ts").AguiChatElement, styles: import("./styles.js").Styles,
  *   strings: import("../types.d.ts").Strings, emit: (name: string, detail: unknown) => void,
- *   memory: import("../types.d.ts").ThreadMemory, catalog: import("../catalog/catalog.js").Catalog,
+ *   memory: import("../types.d.ts").ThreadMemory, own: () => unknown,
+ *   catalog: import("../catalog/catalog.js").Catalog,
  * }} Parts
  */
 
@@ -189,15 +190,12 @@ export class ChatPage {
       return begun;
     };
     return {
-      strings, host, client: host.client,
+      strings, host, client: host.client, own: this.#parts.own,
       get tools() {
         return catalog.tools;
       },
-      get actions() {
-        return catalog.actions;
-      },
-      get activities() {
-        return catalog.activities;
+      get seams() {
+        return catalog.seams;
       },
       get Question() {
         return asking.Question;
@@ -290,8 +288,9 @@ export class ChatPage {
     this.#transcript.render(session);
     this.#thread.switchDraft(this.#composer);
     this.#composer.render(session);
-    this.#composer.actions.update(this.#parts.catalog.actions);
-    this.#header.update(this.#parts.catalog.actions);
+    const { seams } = this.#parts.catalog;
+    this.#composer.actions.update(seams);
+    this.#header.update(seams);
     this.#thread.update();
     this.#see();
     this.#status.update(session, this.#parts.strings);

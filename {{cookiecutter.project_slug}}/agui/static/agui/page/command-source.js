@@ -131,10 +131,13 @@ export class CommandSource {
   /** The page's own buttons in the header. @returns {Command[]} */
   #actions() {
     const { catalog, host } = this.#context;
-    const own = [...catalog.actions.values()].filter(({ on }) => on === "header");
-    return own.map(({ name, label, icon, run }) => ({
-      key: `action ${name}`, label, name, icon,
-      run: () => run(/** @type {any} */ ({ threadId: host.session.threadId })),
+    const seams = /** @type {import("../agui-chat.d.ts").Action[]} */ ([...catalog.seams.values()]);
+    const about = /** @type {import("../agui-chat.d.ts").About} */ ({ threadId: host.threadId });
+    const isUsable = (/** @type {import("../agui-chat.d.ts").Action} */ action) =>
+      action.on === "header" && (action.when?.(about) ?? true) && !action.disabled?.(about);
+    return seams.filter(isUsable).map((action) => ({
+      key: `action ${action.name}`, label: action.label, name: action.name, icon: action.icon,
+      run: () => action.run(about),
     }));
   }
 

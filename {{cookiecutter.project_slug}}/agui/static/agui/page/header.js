@@ -28,8 +28,8 @@ export class Header {
     );
   }
 
-  /** @param {Map<string, import("../agui-chat.d.ts").Action>} actions of the page */
-  update(actions) {
-    this.#actions.update(actions);
+  /** @param {import("../types.d.ts").Seams} seams of the page */
+  update(seams) {
+    this.#actions.update(seams);
   }
 }

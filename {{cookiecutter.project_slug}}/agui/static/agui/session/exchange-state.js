@@ -44,7 +44,7 @@ import { uuid, versionsOf } from "./turns.js";
  *     void, hasQueued: () =>
  * boolean,
  *   getContext: () => unknown, getForwardedProps: () => Record<string, unknown>,
- *   draws: (event: string) => boolean,
+ *   draws: (event: string) => unknown,
  * }} Listener settled: what follows an end may begin; refused: nobody is signed in; gone: there is
  * no such thread
  */

@@ -16,6 +16,8 @@ import { ThreadWork } from "./thread-work.js";
 export class Session extends EventTarget {
   /** @type {(() => unknown) | null} the page's context, sent with each run */
   getContext = null;
+  /** Whether the page draws CUSTOM events of a name. @type {(name: string) => unknown} */
+  draws = () => {};
   /** @type {Record<string, unknown>} what each run brings for the server, such as a model */
   forwardedProps = {};
   #client;
@@ -25,8 +27,6 @@ export class Session extends EventTarget {
   #pageTools = new Map();
   /** @type {ThreadWork} */
   #work;
-  /** @type {Set<string>} */
-  #drawnEvents = new Set();
 
   /**
    * @param {AgentClient} client
@@ -148,11 +148,6 @@ export class Session extends EventTarget {
     this.#state.update({ state });
   }
 
-  /** The page draws CUSTOM events of this name. @param {string} name */
-  drawEvent(name) {
-    this.#drawnEvents.add(name);
-  }
-
   /**
    * Show a failure of the page itself. Trying again loads the thread anew.
    * @param {import("../types.d.ts").Failure} error
@@ -258,7 +253,7 @@ export class Session extends EventTarget {
       changed: () => this.#changed(),
       save: (work) => this.#memory?.finishLater(work.thread.id, work.unfinished),
       started: (input) => this.#dispatch("start", input),
-      draws: (name) => this.#drawnEvents.has(name),
+      draws: (name) => this.draws(name),
       received: (event) => this.#dispatch("event", event),
       returned: (message) => this.#dispatch("returned", message),
       ended: () => this.#dispatch("end"),

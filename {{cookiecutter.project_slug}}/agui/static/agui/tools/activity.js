@@ -11,7 +11,8 @@ import { fetchModule, moduleOf } from "../dom/lazy.js";
  * @typedef {{ activityType: string, content: Content }} Activity
  * @typedef {import("../types.d.ts").View} View
  * @typedef {import("../agui-chat.d.ts").Draw} Draw
- * @typedef {import("../types.d.ts").ViewContext & { activities: Map<string, Draw> }} Context
+ * @typedef {import("../types.d.ts").MessageContext} MessageContext
+ * @typedef {import("../types.d.ts").ViewContext & Pick<MessageContext, "seams">} Context
  */
 
 /** @type {Record<string, (context: Context) => Promise<View>>} */
@@ -25,6 +26,9 @@ const VIEWS = {
     return tableView(context, (await loading).DataTable);
   },
 };
+
+/** The page has taken back what drew such a card. */
+const EVENT = "event ";
 
 /** @type {WeakMap<HTMLElement, { message: Activity, views: Map<string, View> }>} */
 const shown = new WeakMap();
@@ -40,10 +44,14 @@ export async function showActivity(element, message, context) {
   const state = shown.get(element) ?? { message, views: new Map() };
   shown.set(element, state);
   state.message = message;
-  const own = context.activities.get(message.activityType);
+  const own = /** @type {Draw | undefined} */ (
+    context.seams.get(`activity ${message.activityType}`)
+  );
+  element.hidden = !own && message.activityType.startsWith(EVENT);
   const kind = `${own ? "own" : "ours"} ${message.activityType}`;
   try {
-    const view = state.views.get(kind) ?? (await makeView(message.activityType, own, context));
+    const made = state.views.get(kind) ?? (await makeView(message.activityType, own, context));
+    const view = state.views.get(kind) ?? made; // Another change may have made it meanwhile.
     if (view) state.views.set(kind, view);
     if (state.message !== message) return;
     if (!view) return showJson(element, state.views, message);

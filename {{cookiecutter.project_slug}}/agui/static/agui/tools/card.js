@@ -3,6 +3,7 @@
  * The card of a tool call: its name, status, arguments and result, and its question if it has one.
  * The first call loads this module.
  */
+import { OWN } from "../catalog/catalog.js";
 import { asksInput, isExpired } from "../conversation/conversation.js";
 import { h, icon, setAttribute, setText } from "../dom/elements.js";
 import { duration } from "../words/duration.js";
@@ -91,10 +92,10 @@ export class ToolCard {
    *   about
    */
   update(call, state, interrupt, decision, messages = []) {
-    const { tools, Question } = this.#context;
+    const { tools, Question, seams } = this.#context;
     const strings = this.#words;
     const expired = interrupt && isExpired(interrupt);
-    const next = [call, state, interrupt, decision, tools, Question, expired];
+    const next = [call, state, interrupt, decision, tools, Question, expired, seams];
     if (isSame(next, this.#shown)) return;
     const before = this.#shown[1]?.status;
     this.#shown = next;
@@ -114,7 +115,9 @@ export class ToolCard {
     this.#fill();
     this.#tell();
     if (state.status !== before && made > FEW) this.#regroup();
-    if (!interrupt) return this.#forget(state);
+    if (seams.has(`tool ${call.function.name}`)) this.#context.own();
+    const isDrawn = OWN.draw?.(this.element, this.#context, label, this.#shown);
+    if (!interrupt || isDrawn) return this.#forget(state);
     if (!Question) return;
     const question = (this.#question ??= new Question(this.#context));
     question.update(interrupt, decision, label, call.function.arguments);

@@ -65,7 +65,7 @@ function fold(cards, strings, few) {
   const [first] = cards;
   const quiet = cards.filter((card) => {
     const isUsed = card.querySelector("details[open]") || card.matches(":focus-within");
-    return card.dataset.status === "success" && !isUsed;
+    return card.matches('[data-status="success"]:not(.faced)') && !isUsed;
   });
   let button = folds.get(first);
   if (quiet.length <= few && !button) return;

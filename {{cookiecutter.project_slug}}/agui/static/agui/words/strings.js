@@ -27,7 +27,6 @@ export const STRINGS = {
   queueFull: "One message is waiting already",
   you: "You",
   jump: "Go to the latest message",
-  earlier: "Show earlier messages",
 
   attach: "Attach files",
   dropFiles: "Drop the files to attach them",
@@ -63,10 +62,7 @@ export const STRINGS = {
   editMessage: "Edit the message",
   quote: "Quote",
   readAloud: "Read aloud",
-  cancel: "Cancel",
-  queued: "Sent after this answer",
   retry: "Try again",
-  signIn: "Sign in",
   failedTitle: "Something went wrong",
   // Failures that the page itself detects. The server sends its own sentence for all others.
   unauthorized: "You are signed out. Sign in again to go on.",

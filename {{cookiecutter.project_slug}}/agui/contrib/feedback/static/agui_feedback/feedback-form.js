@@ -10,6 +10,7 @@ export const FEEDBACK_WORDS = {
   feedbackSend: "Send",
   feedbackThanks: "Thank you.",
   feedbackFailed: "This could not be saved.",
+  cancel: "Cancel",
 };
 
 export class FeedbackForm {

@@ -218,6 +218,7 @@ export const STRINGS = {
   chart_donut: "مخطط حلقي",
   chartRange: "عدد النقاط {count}، من {min} إلى {max}",
 
+  actionFailed: "لم ينجح الإجراء «{action}».",
   newChat: "محادثة جديدة",
   threads: "المحادثات",
   searchThreads: "البحث في المحادثات",

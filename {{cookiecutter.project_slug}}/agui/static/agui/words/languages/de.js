@@ -163,6 +163,7 @@ export const STRINGS = {
   chart_donut: "Ringdiagramm",
   chartRange: "{count} Werte, von {min} bis {max}",
 
+  actionFailed: "„{action}“ hat nicht funktioniert.",
   newChat: "Neuer Chat",
   threads: "Unterhaltungen",
   searchThreads: "Unterhaltungen durchsuchen",
