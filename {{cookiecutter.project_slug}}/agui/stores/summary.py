@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypedDict, TypeVar
 
+from django.utils.translation import gettext_lazy as _
 from pydantic_ai.messages import ModelMessage, ModelRequest, TextContent, TextPart, UserPromptPart
 
 from agui.errors import BadRequest
 
-UNTITLED = "New conversation"
+UNTITLED = _("New conversation")
 TITLE_CHARS = 60
 PREVIEW_CHARS = 120
 SEARCH_CHARS = 100_000
@@ -57,7 +58,7 @@ def summarize(
 ) -> ThreadSummary:
     return ThreadSummary(
         thread_id=thread_id,
-        title=title or UNTITLED,
+        title=title or str(UNTITLED),
         preview=preview,
         updated_at=updated_at.isoformat(),
         unread=unread,

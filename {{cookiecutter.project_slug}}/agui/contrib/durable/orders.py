@@ -11,6 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import resolve
+from django.utils.translation import get_language
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
 from agui import parts
@@ -53,6 +54,7 @@ async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: s
         run_input=run_input.model_copy(update=changes),
         answers=turn.answers,
         headers=headers,
+        language=get_language() or "",
     )
     # Without Redis, the worker that takes the run waits for it.
     with suppress(Unavailable):

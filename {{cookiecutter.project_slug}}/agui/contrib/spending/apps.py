@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.db.models.signals import post_save
+from django.utils.translation import gettext_lazy as _
 
 from agui import conf
 from agui.actor import Actor
@@ -27,7 +28,7 @@ class SpendingConfig(Part):
         from agui.contrib.spending.models import Budget
 
         checks.register()
-        RUN_ERRORS["budget_exceeded"] = "Your budget is used up. What was done so far is kept."
+        RUN_ERRORS["budget_exceeded"] = _("Your budget is used up. What was done so far is kept.")
         HINTS["budget_exceeded"] = (
             'AGUI["SPENDING"] and the budgets in the admin say who may spend what.'
         )
