@@ -103,7 +103,7 @@ class TooLarge(HttpError):
 class UnsupportedMediaType(HttpError):
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     code = "unsupported_media_type"
-    message = _("Send application/json.")
+    message = "Send application/json."
 
 
 class Unprocessable(HttpError):

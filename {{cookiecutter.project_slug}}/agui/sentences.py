@@ -4,15 +4,19 @@ What only developers, models or logs read is English everywhere.
 """
 
 import re
+from functools import partial
 from typing import Any
 
 from django.utils.functional import Promise, lazy
-from django.utils.translation import override
+from django.utils.translation import override, pgettext_lazy
 
 # As in words/strings.js: Hebrew, Arabic, Syriac and Thaana letters.
 RTL = re.compile("[\u0590-\u08ff]")
 LETTER = re.compile(r"[^\W\d_]")
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
+
+label = partial(pgettext_lazy, "agui")
+"""A word, such as the head of a column. Its context keeps it apart from words of the project."""
 
 
 def in_english(sentence: str | Promise) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypedDict, TypeVar
 
-from django.utils.translation import gettext_lazy as _
 from pydantic_ai.messages import ModelMessage, ModelRequest, TextContent, TextPart, UserPromptPart
 
 from agui.errors import BadRequest
+from agui.sentences import label
 
-UNTITLED = _("New conversation")
+UNTITLED = label("New conversation")
 TITLE_CHARS = 60
 PREVIEW_CHARS = 120
 SEARCH_CHARS = 100_000

@@ -17,7 +17,7 @@ DELAY_SECONDS = 5
 class DashboardConfig(Part):
     name = "agui.contrib.dashboard"
     label = "agui_dashboard"
-    verbose_name = "Agent: dashboard"
+    verbose_name = label("Agent: dashboard")
     needs = ("agui.contrib.admin",)
 
     hour = 0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class SpendingConfig(Part):
     name = "agui.contrib.spending"
     label = "agui_spending"
-    verbose_name = "Agent: spending"
+    verbose_name = label("Agent: spending")
     settings = SpendingSettings
 
     def ready(self) -> None:
