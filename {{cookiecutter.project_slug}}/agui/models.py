@@ -15,7 +15,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from agui.sentences import label
+from agui.sentences import wording
 
 
 class Owned(models.Model):
@@ -159,13 +159,13 @@ class Run(Owned):
     """One run of the agent: how it ended, how long it took, what it used."""
 
     class Status(models.TextChoices):
-        RUNNING = "running", label("Running")
-        FINISHED = "finished", label("Finished")
-        PAUSED = "paused", label("waiting for an answer")
-        FAILED = "failed", label("Failed")
-        CANCELLED = "cancelled", label("Cancelled")
-        TIMED_OUT = "timed_out", label("Timed Out")
-        INTERRUPTED = "interrupted", label("its server stopped")
+        RUNNING = "running", wording("Running")
+        FINISHED = "finished", wording("Finished")
+        PAUSED = "paused", wording("waiting for an answer")
+        FAILED = "failed", wording("Failed")
+        CANCELLED = "cancelled", wording("Cancelled")
+        TIMED_OUT = "timed_out", wording("Timed Out")
+        INTERRUPTED = "interrupted", wording("its server stopped")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     thread_id = models.CharField(max_length=255)
@@ -247,9 +247,9 @@ class AuditRecord(models.Model):
     outcome = models.CharField(
         max_length=16,
         choices=[
-            ("success", label("success")),
-            ("failed", label("failed")),
-            ("denied", label("denied")),
+            ("success", wording("success")),
+            ("failed", wording("failed")),
+            ("denied", wording("denied")),
         ],
     )
     error = models.TextField(blank=True)
@@ -288,7 +288,7 @@ class ApiToken(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True, help_text=_("To the minute."))
 
     class Meta:
-        verbose_name = label("API token")
+        verbose_name = wording("API token")
         ordering = ["-created_at"]
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ RTL = re.compile("[\u0590-\u08ff]")
 LETTER = re.compile(r"[^\W\d_]")
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
 
-label = partial(pgettext_lazy, "agui")
+wording = partial(pgettext_lazy, "agui")
 """A word, such as the head of a column. Its context keeps it apart from words of the project."""
 
 

@@ -10,9 +10,9 @@ from typing import Any, TypedDict, TypeVar
 from pydantic_ai.messages import ModelMessage, ModelRequest, TextContent, TextPart, UserPromptPart
 
 from agui.errors import BadRequest
-from agui.sentences import label
+from agui.sentences import wording
 
-UNTITLED = label("New conversation")
+UNTITLED = wording("New conversation")
 TITLE_CHARS = 60
 PREVIEW_CHARS = 120
 SEARCH_CHARS = 100_000

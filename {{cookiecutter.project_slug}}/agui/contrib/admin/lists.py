@@ -30,7 +30,7 @@ from agui.contrib.admin.names import name_of, translate_names
 from agui.lazy_import import LazyImport
 from agui.money import dollars
 from agui.namespaces import owner_of, split_scope
-from agui.sentences import fill, label
+from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
     import agui.contrib.admin.transcript as transcript
@@ -115,18 +115,18 @@ class RecordAdmin(admin.ModelAdmin):
             entries.append(entry)
         return LogEntry.objects.bulk_create(entries)
 
-    @admin.display(description=label("agent"))
+    @admin.display(description=wording("agent"))
     def agent(self, row: Any) -> str:
         namespace, _ = split_scope(attrgetter(self.scope_field.replace("__", "."))(row))
         return namespace
 
-    @admin.display(description=label("owner"))
+    @admin.display(description=wording("owner"))
     def who(self, row: Any) -> SafeString | str:
         if row.owner_id:
             return link(row.owner)
         # Show the beginning only: a session's key is as good as a password.
         _, _, key = owner_of(row.scope).partition(":")
-        return fill(label("visitor {key}"), key=f"{key[:4]}…")
+        return fill(wording("visitor {key}"), key=f"{key[:4]}…")
 
 
 class UserByName(admin.ModelAdmin):
@@ -156,7 +156,7 @@ class MadeOnce(UserByName):
         return super().render_change_form(request, context, *args, **kwargs)
 
 
-@admin.display(description=label("tokens"))
+@admin.display(description=wording("tokens"))
 def tokens_of_usage(row: Any) -> str:
     """Show the sum of input and output tokens."""
     tokens = row.usage.get("input_tokens", 0) + row.usage.get("output_tokens", 0)
@@ -184,19 +184,19 @@ def used(key: str) -> Any:
     return show
 
 
-@admin.display(description=label("cost"))
+@admin.display(description=wording("cost"))
 def cost_of_usage(row: Any) -> str:
     """Show the cost in pydantic-ai's usage."""
     amount = row.usage.get("cost")
     return dollars(None if amount is None else Decimal(amount))
 
 
-@admin.display(description=label("cost"), ordering="cost")
+@admin.display(description=wording("cost"), ordering="cost")
 def cost(row: Any) -> str:
     """Show a cost, or the known part of it if some requests have no known price."""
     text = dollars(row.cost)
     if row.cost is not None and row.unpriced:
-        return fill(label("{amount} and more"), amount=text)
+        return fill(wording("{amount} and more"), amount=text)
     return text
 
 
@@ -249,7 +249,7 @@ def row_filter(model: type[Model], **columns: str) -> type[admin.SimpleListFilte
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
             value = self.value()
-            return [(value, str(label("the chosen one")))] if value else []
+            return [(value, str(wording("the chosen one")))] if value else []
 
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
             try:
@@ -281,7 +281,7 @@ def change_page(row: Model) -> str:
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
 
 
-def link_list(model: type[Model], text: str, of: Model | None = None, **filters: int) -> SafeString:
+def link_list(model: type[Model], text: Any, of: Model | None = None, **filters: int) -> SafeString:
     """Link to the list of a table, with filters. For `of`, a row, it has a `row_filter`."""
     page = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     if of is not None:

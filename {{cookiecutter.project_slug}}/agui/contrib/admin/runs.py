@@ -24,7 +24,7 @@ from agui.contrib.admin.lists import (
 )
 from agui.lazy_import import LazyImport
 from agui.models import AuditRecord, Run, get_conversation_model
-from agui.sentences import fill, label
+from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
     from agui.events import failures
@@ -54,12 +54,12 @@ class OfThreadAdmin(RecordAdmin):
             of_pk=Subquery(thread.values("pk")), of_title=Subquery(thread.values("title"))
         )
 
-    @admin.display(description=label("thread"))
+    @admin.display(description=wording("thread"))
     def thread(self, row: Any) -> SafeString | str:
         if not row.thread_id:  # A call over MCP has no thread.
             return "-"
         if row.of_pk is None:
-            return fill(label("{thread} (deleted)"), thread=row.thread_id)
+            return fill(wording("{thread} (deleted)"), thread=row.thread_id)
         of_thread = Thread(title=row.of_title, thread_id=row.thread_id)
         of_thread.pk = row.of_pk
         return link(of_thread)
@@ -78,7 +78,7 @@ class RunAdmin(OfThreadAdmin):
     ]
     list_select_related = ["owner"]
     search_fields = ["=thread_id", "=run_id", "=id", f"owner__{USERNAME}"]
-    search_help_text = label(
+    search_help_text = wording(
         "A user's name, the id of a conversation or run, or the 8 characters that an error shows"
     )
     heavy = ["draft"]
@@ -114,7 +114,7 @@ class RunAdmin(OfThreadAdmin):
     def has_stop_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("agui.change_run")
 
-    @admin.action(description=label("Stop the selected runs"), permissions=["stop"])
+    @admin.action(description=wording("Stop the selected runs"), permissions=["stop"])
     def stop(self, request: HttpRequest, queryset: QuerySet[Run]) -> None:
         stop_run = async_to_sync(live.logs.stop)
         stopped = missed = 0
@@ -135,23 +135,23 @@ class RunAdmin(OfThreadAdmin):
                 ),
             )
 
-    @admin.display(description=label("status"), ordering="status")
+    @admin.display(description=wording("status"), ordering="status")
     def ending(self, run: Run) -> str:
         if run.code in ("", run.status) or run.status == Run.Status.TIMED_OUT:
             return run.get_status_display()
         return f"{run.get_status_display()}: {run.code}"
 
-    @admin.display(description=label("first event"))
+    @admin.display(description=wording("first event"))
     def first_event(self, run: Run) -> str:
         return _seconds(run.first_event_ms)
 
-    @admin.display(description=label("duration"))
+    @admin.display(description=wording("duration"))
     def duration(self, run: Run) -> str:
         return _seconds(run.duration_ms)
 
-    @admin.display(description=label("see also"))
+    @admin.display(description=wording("see also"))
     def related(self, run: Run) -> SafeString:
-        return link_list(AuditRecord, label("tool calls"), of=run)
+        return link_list(AuditRecord, wording("tool calls"), of=run)
 
 
 def _seconds(milliseconds: int | None) -> str:
@@ -177,7 +177,7 @@ class AuditRecordAdmin(OfThreadAdmin):
         "error",
         f"user__{USERNAME}",
     ]
-    search_help_text = label(
+    search_help_text = wording(
         "A tool, a user's name, an error, or the id of a conversation, run or call"
     )
     heavy = ["arguments", "proposed"]
@@ -198,17 +198,17 @@ class AuditRecordAdmin(OfThreadAdmin):
     ]
     readonly_fields = ["duration", "thread", "run", "given", "before"]
 
-    @admin.display(description=label("user"))
+    @admin.display(description=wording("user"))
     def who(self, record: AuditRecord) -> SafeString | str:
         return link(record.user)
 
-    @admin.display(description=label("duration"))
+    @admin.display(description=wording("duration"))
     def duration(self, record: AuditRecord) -> str:
         return f"{record.duration_ms:,.0f} ms"
 
-    @admin.display(description=label("run"))
+    @admin.display(description=wording("run"))
     def run(self, record: AuditRecord) -> SafeString:
         return link_list(Run, record.run_id, of=record)
 
-    given = json_of("arguments", label("arguments"))
-    before = json_of("proposed", label("changed from"))
+    given = json_of("arguments", wording("arguments"))
+    before = json_of("proposed", wording("changed from"))

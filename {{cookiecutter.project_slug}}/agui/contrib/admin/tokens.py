@@ -16,7 +16,7 @@ from agui import clock, conf
 from agui.contrib.admin.lists import USERNAME, MadeOnce
 from agui.http.tokens import MAX_DAYS, mint
 from agui.models import ApiToken, get_conversation_model
-from agui.sentences import fill, label
+from agui.sentences import fill, wording
 
 
 def may_read_conversations() -> str:
@@ -43,7 +43,7 @@ class ApiTokenForm(forms.ModelForm):
         min_value=1,
         max_value=MAX_DAYS,
         required=False,
-        label=label("Days"),
+        label=wording("Days"),
         help_text=_("How long it lives. Empty: it does not expire."),
     )
 
@@ -106,7 +106,7 @@ class ApiTokenAdmin(MadeOnce):
             messages.warning(request, f"{warning} {text}")
         super().save_model(request, obj, form, change)
 
-    @admin.action(description=label("Revoke the selected tokens"), permissions=["change"])
+    @admin.action(description=wording("Revoke the selected tokens"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
         revoked = queryset.filter(revoked_at=None).update(revoked_at=clock.now())
         messages.success(request, fill(_("Tokens revoked: {number}."), number=revoked))

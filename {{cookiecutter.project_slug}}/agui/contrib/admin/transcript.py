@@ -28,7 +28,7 @@ from agui.models import AbstractConversation, Message
 from agui.part_values import NamedFile
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.outbound import call_metadata
-from agui.sentences import fill, label
+from agui.sentences import fill, wording
 from agui.stores import codec
 from agui.stores.annotations import annotation
 from agui.stores.rows import read_entries
@@ -201,9 +201,9 @@ def _line(part: Any, at: datetime | None) -> Line | None:
         case TextPart(content="") | ThinkingPart(content=""):
             return None
         case TextPart():
-            return Line("assistant", label("Assistant"), at, cut(part.content))
+            return Line("assistant", wording("Assistant"), at, cut(part.content))
         case ThinkingPart():
-            return Line("reasoning", label("Reasoning"), at, cut(part.content))
+            return Line("reasoning", wording("Reasoning"), at, cut(part.content))
         case BaseToolCallPart():
             text, fields = _shown(part.args)
             return Line("tool", part.tool_name, at, arguments=text, argument_fields=fields)
@@ -221,7 +221,7 @@ def _line(part: Any, at: datetime | None) -> Line | None:
 
 def _prompt_line(part: UserPromptPart, at: datetime | None) -> Line:
     if isinstance(part.content, str):
-        return Line("user", label("User"), at, cut(part.content))
+        return Line("user", wording("User"), at, cut(part.content))
     texts: list[str] = []
     files: list[NamedFile] = []
     for item in part.content:
@@ -231,7 +231,7 @@ def _prompt_line(part: UserPromptPart, at: datetime | None) -> Line:
             texts.append(item.content)
         else:
             files.append(_file(item))
-    return Line("user", label("User"), at, cut("\n".join(texts)), files=files)
+    return Line("user", wording("User"), at, cut("\n".join(texts)), files=files)
 
 
 def _format(lines: Sequence[Line]) -> None:

@@ -12,7 +12,7 @@ from pydantic_ai import ApprovalRequired, RunContext
 from agui.contrib.agentify.shown import id_text, row_name, shown
 from agui.contrib.agentify.values import MAX_ITEMS
 from agui.deps import AgentDeps
-from agui.sentences import fill, label
+from agui.sentences import fill, wording
 from agui.tools.approval import needs_confirmation
 from agui.tools.questions import one_line
 from agui.tools.schema import X_CONFIRM_KEY, X_DESTRUCTIVE_KEY, ToolSpec
@@ -20,7 +20,7 @@ from agui.tools.schema import X_CONFIRM_KEY, X_DESTRUCTIVE_KEY, ToolSpec
 Context = RunContext[AgentDeps]
 Choices = Mapping[str, Callable[[Context], Any]]
 HARMLESS = ("create_", "change_")
-EMPTY = label("(empty)")
+EMPTY = wording("(empty)")
 
 
 def question(
@@ -121,7 +121,7 @@ def _names(queryset: models.QuerySet[Any], value: Any) -> str:
         names.append(row_name(rows[pk]) if pk in rows else Missing(queryset, pk).name)
     listed = ", ".join(names)
     if len(value) > MAX_ITEMS:
-        return fill(label("{names} and {count} more"), names=listed, count=len(value) - MAX_ITEMS)
+        return fill(wording("{names} and {count} more"), names=listed, count=len(value) - MAX_ITEMS)
     return listed
 
 

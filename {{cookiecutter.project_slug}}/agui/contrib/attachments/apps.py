@@ -11,7 +11,7 @@ from agui.contrib.attachments.conf import AttachmentsSettings
 from agui.lazy_import import LazyImport
 from agui.part_values import Addition, NamedFile, Outdated, PersonalData
 from agui.parts import Part
-from agui.sentences import fill, label
+from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -49,7 +49,7 @@ else:
 class AttachmentsConfig(Part):
     name = "agui.contrib.attachments"
     label = "agui_attachments"
-    verbose_name = label("Agent: attachments")
+    verbose_name = wording("Agent: attachments")
     settings = AttachmentsSettings
     takes_files = True
     page_modules = {
@@ -148,6 +148,6 @@ class AttachmentsConfig(Part):
         number = own.filter(uses__thread_id=thread.thread_id).count()
         return [
             lists.link_list(
-                models.Attachment, fill(label("files ({number})"), number=number), of=thread
+                models.Attachment, fill(wording("files ({number})"), number=number), of=thread
             )
         ]

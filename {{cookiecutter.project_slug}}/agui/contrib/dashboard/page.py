@@ -23,14 +23,20 @@ from agui.contrib.dashboard.figures import (
 from agui.contrib.dashboard.periods import Period
 from agui.models import Run
 from agui.money import dollars
-from agui.sentences import fill, label
+from agui.sentences import fill, wording
 
 # A paused run waits for its user, which is not a failure.
 WELL = (Run.Status.FINISHED, Run.Status.PAUSED)
 NEITHER = (Run.Status.CANCELLED, Run.Status.RUNNING)
 NOT_FAILED = WELL + NEITHER
 MAX_ROWS = 10
-MODEL_HEAD = (label("model"), label("runs"), label("read"), label("written"), label("cost"))
+MODEL_HEAD = (
+    wording("model"),
+    wording("runs"),
+    wording("read"),
+    wording("written"),
+    wording("cost"),
+)
 
 AllFigures = Sequence[Figures]
 Rows = Sequence[list[str]]
@@ -69,32 +75,32 @@ def charts_of(periods: Sequence[Period], all_figures: AllFigures) -> list[Chart]
     first = [figures.first for figures in all_figures]
     total = [figures.total for figures in all_figures]
     return [
-        Chart(label("Runs"), _runs(all_figures), labels, count_text),
-        Chart(label("Tokens"), _tokens(all_figures), labels, count_text),
-        Chart(label("Cost"), _cost(all_figures), labels, dollars, note=_cost_note(all_figures)),
-        Chart(label("Time to the first word"), _times(first), labels, time_text, is_lines=True),
-        Chart(label("Time of the whole run"), _times(total), labels, time_text, is_lines=True),
-        Chart(label("Tool calls"), _calls(all_figures), labels, count_text),
+        Chart(wording("Runs"), _runs(all_figures), labels, count_text),
+        Chart(wording("Tokens"), _tokens(all_figures), labels, count_text),
+        Chart(wording("Cost"), _cost(all_figures), labels, dollars, note=_cost_note(all_figures)),
+        Chart(wording("Time to the first word"), _times(first), labels, time_text, is_lines=True),
+        Chart(wording("Time of the whole run"), _times(total), labels, time_text, is_lines=True),
+        Chart(wording("Tool calls"), _calls(all_figures), labels, count_text),
     ]
 
 
 def _runs(all_figures: AllFigures) -> list[Series]:
     return [
-        _series(label("ended well"), "good", all_figures, Figures.ended, WELL),
-        _series(label("cancelled or on"), "quiet", all_figures, Figures.ended, NEITHER),
-        _series(label("failed"), "bad", all_figures, Figures.ended_otherwise, NOT_FAILED),
+        _series(wording("ended well"), "good", all_figures, Figures.ended, WELL),
+        _series(wording("cancelled or on"), "quiet", all_figures, Figures.ended, NEITHER),
+        _series(wording("failed"), "bad", all_figures, Figures.ended_otherwise, NOT_FAILED),
     ]
 
 
 def _tokens(all_figures: AllFigures) -> list[Series]:
     return [
-        _series(label("read"), "a", all_figures, Figures.used, TOKENS_IN),
-        _series(label("written"), "b", all_figures, Figures.used, TOKENS_OUT),
+        _series(wording("read"), "a", all_figures, Figures.used, TOKENS_IN),
+        _series(wording("written"), "b", all_figures, Figures.used, TOKENS_OUT),
     ]
 
 
 def _cost(all_figures: AllFigures) -> list[Series]:
-    return [_series(label("US dollars"), "a", all_figures, Figures.used, DOLLARS)]
+    return [_series(wording("US dollars"), "a", all_figures, Figures.used, DOLLARS)]
 
 
 def _cost_note(all_figures: AllFigures) -> str:
@@ -113,9 +119,9 @@ def _times(counts: Sequence[Counter[int]]) -> list[Series]:
 
 def _calls(all_figures: AllFigures) -> list[Series]:
     return [
-        _series(label("success"), "good", all_figures, Figures.calls, SUCCESS),
-        _series(label("denied"), "quiet", all_figures, Figures.calls, DENIED),
-        _series(label("failed"), "bad", all_figures, Figures.calls, FAILED),
+        _series(wording("success"), "good", all_figures, Figures.calls, SUCCESS),
+        _series(wording("denied"), "quiet", all_figures, Figures.calls, DENIED),
+        _series(wording("failed"), "bad", all_figures, Figures.calls, FAILED),
     ]
 
 
@@ -135,45 +141,47 @@ def tiles_of(whole: Figures) -> list[tuple[Words, str]]:
     calls = sum(sum(numbers) for numbers in whole.tools.values())
     tokens = whole.used(TOKENS_IN) + whole.used(TOKENS_OUT)
     return [
-        (label("Runs"), f"{runs:,}"),
-        (label("Failed"), share_text(whole.ended_otherwise(NOT_FAILED), runs)),
-        (label("Tokens"), count_text(tokens)),
+        (wording("Runs"), f"{runs:,}"),
+        (wording("Failed"), share_text(whole.ended_otherwise(NOT_FAILED), runs)),
+        (wording("Tokens"), count_text(tokens)),
         _cost_tile(whole),
-        (label("First word, p50"), time_text(percentile(whole.first, 0.5))),
-        (label("First word, p95"), time_text(percentile(whole.first, 0.95))),
-        (label("Whole run, p50"), time_text(percentile(whole.total, 0.5))),
-        (label("Whole run, p95"), time_text(percentile(whole.total, 0.95))),
-        (label("Tool calls"), f"{calls:,}"),
-        (label("Tool calls failed"), share_text(whole.calls(FAILED), calls)),
+        (wording("First word, p50"), time_text(percentile(whole.first, 0.5))),
+        (wording("First word, p95"), time_text(percentile(whole.first, 0.95))),
+        (wording("Whole run, p50"), time_text(percentile(whole.total, 0.5))),
+        (wording("Whole run, p95"), time_text(percentile(whole.total, 0.95))),
+        (wording("Tool calls"), f"{calls:,}"),
+        (wording("Tool calls failed"), share_text(whole.calls(FAILED), calls)),
     ]
 
 
 def _cost_tile(whole: Figures) -> tuple[Words, str]:
     cost = whole.used(DOLLARS)
     if not whole.used(UNPRICED):
-        return label("Cost"), dollars(cost)
+        return wording("Cost"), dollars(cost)
     # If no run has a known price, $0.00 would be wrong.
     if whole.endings.total() and not cost:
-        return label("Cost"), "-"
-    return label("Cost, at least"), dollars(cost)
+        return wording("Cost"), "-"
+    return wording("Cost, at least"), dollars(cost)
 
 
 def tables_of(whole: Figures, users: Rows | None) -> list[dict[str, Any]]:
     """List the tables. `users` are the rows of those who spent most, if the viewer may see them."""
     tables = [
         _table(
-            label("Errors"), [label("ending"), label("runs"), label("of all")], _error_rows(whole)
+            wording("Errors"),
+            [wording("ending"), wording("runs"), wording("of all")],
+            _error_rows(whole),
         ),
-        _table(label("Models"), MODEL_HEAD, _model_rows(whole)),
+        _table(wording("Models"), MODEL_HEAD, _model_rows(whole)),
         _table(
-            label("Tools"),
-            [label("tool"), label("calls"), label("failed"), label("denied")],
+            wording("Tools"),
+            [wording("tool"), wording("calls"), wording("failed"), wording("denied")],
             _tool_rows(whole),
         ),
     ]
     if users is not None:
-        head = [label("user"), label("tokens"), label("cost")]
-        tables.append(_table(label("Users who spent most"), head, users))
+        head = [wording("user"), wording("tokens"), wording("cost")]
+        tables.append(_table(wording("Users who spent most"), head, users))
     return tables
 
 
@@ -216,7 +224,7 @@ def _model_rows(whole: Figures) -> Rows:
         if unpriced >= runs:
             cost = "-"
         elif unpriced:
-            cost = fill(label("{amount} and more"), amount=cost)
+            cost = fill(wording("{amount} and more"), amount=cost)
         row = [
             model or "-",
             f"{runs:,.0f}",

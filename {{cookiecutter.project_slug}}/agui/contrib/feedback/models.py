@@ -3,15 +3,15 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from agui.models import CONVERSATION_MODEL
-from agui.sentences import label
+from agui.sentences import wording
 
 
 class Feedback(models.Model):
     """A user's rating of an answer. The thread has the user."""
 
     class Value(models.IntegerChoices):
-        GOOD = 1, label("good")
-        BAD = -1, label("bad")
+        GOOD = 1, wording("good")
+        BAD = -1, wording("bad")
 
     thread = models.ForeignKey(
         CONVERSATION_MODEL, on_delete=models.CASCADE, related_name="feedback"
@@ -28,7 +28,7 @@ class Feedback(models.Model):
 
     class Meta:
         ordering = ["-updated_at"]
-        verbose_name_plural = label("feedback")
+        verbose_name_plural = wording("feedback")
         indexes = [models.Index(fields=["updated_at"])]
         constraints = [
             models.UniqueConstraint(fields=["thread", "message_id"], name="agui_feedback_once")

@@ -12,6 +12,7 @@ from agui.contrib.spending.conf import SpendingSettings
 from agui.errors import HINTS, RUN_ERRORS
 from agui.part_values import Addition, EndedRun, Outdated, PersonalData
 from agui.parts import Part
+from agui.sentences import wording
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RunUsage
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class SpendingConfig(Part):
     name = "agui.contrib.spending"
     label = "agui_spending"
-    verbose_name = label("Agent: spending")
+    verbose_name = wording("Agent: spending")
     settings = SpendingSettings
 
     def ready(self) -> None:

@@ -6,7 +6,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from agui.models import Owned
-from agui.sentences import label
+from agui.sentences import wording
 
 
 class Spending(Owned):
@@ -30,7 +30,7 @@ class Spending(Owned):
 
     class Meta:
         ordering = ["-day", "-pk"]
-        verbose_name_plural = label("spending")
+        verbose_name_plural = wording("spending")
         indexes = [models.Index(fields=["day"])]
         constraints = [
             models.UniqueConstraint(fields=["scope", "day", "model"], name="agui_spending_once")
@@ -62,9 +62,9 @@ class Budget(models.Model):
     """The budget of a user, or of each user of a group, in a period."""
 
     class Period(models.TextChoices):
-        DAY = "day", label("Day")
-        WEEK = "week", label("week, from Monday")
-        MONTH = "month", label("Month")
+        DAY = "day", wording("Day")
+        WEEK = "week", wording("week, from Monday")
+        MONTH = "month", wording("Month")
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
