@@ -265,7 +265,9 @@ def test_thread_says_what_it_waits_for(browser):
     requests = DeferredToolRequests(approvals=[call], metadata=about)
     save_messages("t", [ModelResponse(parts=[call])], deferred_tool_requests=requests)
     html = page_of(browser, "t")
-    assert f"Waits for an answer until {timezone.localtime(until):%Y-%m-%d %H:%M:%S}: <bdi>Wipe &lt;all&gt;?</bdi>" in html
+    assert (
+        f"Waits for an answer until {timezone.localtime(until):%Y-%m-%d %H:%M:%S}: <bdi>Wipe &lt;all&gt;?</bdi>" in html
+    )
 
 
 def test_versions_that_were_left_can_be_read(browser):
