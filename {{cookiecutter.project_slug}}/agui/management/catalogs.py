@@ -24,7 +24,9 @@ class Message:
     @property
     def key(self) -> str:
         """The text as a compiled catalog names it."""
-        return f"{self.context}{CONTEXT_END}{self.id}" if self.context else self.id
+        if not self.context:
+            return self.id
+        return f"{self.context}{CONTEXT_END}{self.id}"
 
 
 @dataclass
@@ -46,7 +48,8 @@ class Catalog:
             if message.is_fuzzy or not all(message.translations):
                 continue
             for number, translation in enumerate(message.translations):
-                if texts.get((key, number) if message.plural else key) != translation:
+                # Only texts that depend on a number have the number of each form.
+                if translation not in (texts.get((key, number)), texts.get(key)):
                     return False
         return True
 
@@ -56,7 +59,9 @@ def read_catalog(path: Path) -> Catalog:
     messages = {message.key: message for message in _messages(path)}
     header = messages.pop("", Message(translations=[""]))
     forms = re.search(r"nplurals\s*=\s*(\d+)", header.translations[0])
-    return Catalog(path, messages, int(forms[1]) if forms else 1)
+    if forms is None:
+        return Catalog(path, messages, 1)
+    return Catalog(path, messages, int(forms[1]))
 
 
 def _messages(path: Path) -> Iterator[Message]:

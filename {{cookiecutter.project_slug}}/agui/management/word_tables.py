@@ -44,7 +44,9 @@ def english() -> Table:
 def engine_table(language: str) -> Path | None:
     """Find the engine's table of a language, as the chat does: "de-AT" has the German one."""
     path = LANGUAGES / f"{re.split('[-_]', language)[0].lower()}.js"
-    return path if path.is_file() else None
+    if not path.is_file():
+        return None
+    return path
 
 
 def read_table(module: Path) -> Table:

@@ -11,7 +11,6 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import to_locale
 
-from agui.apps import INSTALLED
 from agui.management.catalogs import Catalog, Message, read_catalog
 from agui.management.word_tables import (
     LANGUAGES,
@@ -23,6 +22,8 @@ from agui.management.word_tables import (
     read_table,
 )
 
+# Directories of installed packages, whose catalogs are not the project's.
+INSTALLED = {"site-packages", "dist-packages"}
 ENGINE = Path(__file__).resolve().parents[2] / "locale"
 FORMS = {"zero", "one", "two", "few", "many", "other"}
 PLACE = re.compile(r"\{\w*\}|%\(\w+\)[sd]")
@@ -82,17 +83,23 @@ def _check_page(language: str, own_table: Path | None) -> Iterator[str]:
 
 def _check_word(path: Path, name: str, source: Text, table: Table) -> Iterator[str]:
     text = table[name]
-    forms = {"other": text} if isinstance(text, str) else text
+    forms = _forms(text)
     if isinstance(source, str) and not isinstance(text, str):
         yield f"{path.name}: {name!r} depends on no number, so it is one text."
     if "other" not in forms or not forms.keys() <= FORMS:
         yield f"{path.name}: the forms of {name!r} are {', '.join(sorted(FORMS))}, always 'other'."
-    if _places(forms.get("other", "")) != _places(_sample(source)):
+    if _places(_sample(text)) != _places(_sample(source)):
         yield f"{path.name}: {name!r} has other placeholders than {_sample(source)!r}."
 
 
+def _forms(text: Text) -> dict[str, str]:
+    if isinstance(text, str):
+        return {"other": text}
+    return text
+
+
 def _sample(text: Text) -> str:
-    return text if isinstance(text, str) else text.get("other", "")
+    return _forms(text).get("other", "")
 
 
 def _places(text: str) -> list[str]:
@@ -107,8 +114,9 @@ def _check_catalogs(language: str) -> Iterator[str]:
             own |= catalog.messages.keys()
             yield from _check_catalog(catalog)
     for folder in (ENGINE, *_folders()):
-        catalog = _catalog(folder, language)
-        there = own | (catalog.messages.keys() if catalog else set())
+        there = set(own)
+        if catalog := _catalog(folder, language):
+            there |= catalog.messages.keys()
         for key, message in sorted(_all_messages(folder).items()):
             # A project may translate sentences of the engine in a catalog of its own.
             if key not in there:
@@ -120,7 +128,7 @@ def _check_catalog(catalog: Catalog) -> Iterator[str]:
     for message in catalog.messages.values():
         if message.is_fuzzy or not all(message.translations or [""]):
             yield f"{where}: {message.id!r} has no translation, or an uncertain one (fuzzy)."
-        elif len(message.translations) != (catalog.forms if message.plural else 1):
+        elif message.plural and len(message.translations) != catalog.forms:
             yield f"{where}: {message.id!r} needs {catalog.forms} forms."
         elif not _fits(message):
             yield f"{where}: {message.id!r} has other placeholders."
