@@ -9,6 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.apps import apps
 from django.conf import settings as project
+from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.test import AsyncClient, Client
@@ -47,6 +48,8 @@ ASKED = {
     "*": ("en", "ltr"),
 }
 registry = ToolRegistry()
+# Other tests take applications away, so the pages of all are listed before any test.
+ADMIN = path("admin/", admin.site.urls)
 
 
 @tool(registry)
@@ -59,7 +62,7 @@ def language() -> str:
 def routes(settings: Any) -> None:
     model = ScriptedModel([call("language"), say("Done.")] * 8)
     agents = get_urls(DjangoAGUIView(registry, AgentConfig(model=model)), "own/", namespace="own")
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*agents, path("", include("config.urls"))]})
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*agents, ADMIN, path("", include("config.urls"))]})
 
 
 @pytest.fixture
