@@ -16,13 +16,8 @@ from typing import Any, ClassVar
 from django.http import JsonResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import override
 
-
-def in_english(sentence: str | Promise) -> str:
-    """Write a sentence for the log, in which the language of a user makes no difference."""
-    with override(None):
-        return str(sentence)
+from agui.sentences import in_english
 
 
 class HttpError(Exception):
