@@ -42,6 +42,31 @@ def answered(page: Page, text: str) -> None:
     finished(page)
 
 
+# --- The language
+
+
+def test_a_user_reads_another_language_without_scripts_of_the_page(chat: Page):
+    push = open_stream(chat)
+    push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
+    menu = chat.locator("#account-menu")
+    chat.locator(".avatar").click()
+    menu.locator("summary").press("Enter")
+    expect(menu.get_by_role("button", name="English")).to_have_attribute("aria-current", "true")
+    # Escape closes the menu, and the run goes on.
+    chat.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(chat.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    finished(chat)
+    chat.locator(".avatar").click()
+    menu.get_by_role("button", name="日本語").click()
+    expect(chat.locator("html")).to_have_attribute("lang", "ja")
+    expect(chat.get_by_role("button", name="送信", exact=True)).to_be_visible()
+    expect(chat.get_by_role("heading", name="何をお手伝いしましょうか")).to_be_visible()
+    [cookie] = [one for one in chat.context.cookies() if one["name"] == "django_language"]
+    assert (cookie["value"], cookie["sameSite"], cookie["httpOnly"]) == ("ja", "Lax", True)
+
+
 # --- Quotations, and a voice
 
 

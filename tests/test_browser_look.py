@@ -245,8 +245,10 @@ def a_run(page: Page) -> Iterator[str]:
     yield "empty"
     page.locator(".avatar").click()
     expect(page.locator("#account-menu")).to_be_visible()
+    page.locator(".languages summary").click()
     yield "menu"
     page.keyboard.press("Escape")
+    expect(page.locator("#account-menu")).to_be_hidden()
     write(page, "/")
     expect(inside.locator(".palette")).to_be_visible()
     yield "palette"

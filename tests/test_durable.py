@@ -307,6 +307,16 @@ def test_redis_forgets_everything_under_a_worker(site: Site):
     check(site, body, stream.result())
 
 
+def test_a_worker_says_why_a_run_failed_in_the_language_of_its_user(site: Site):
+    site.worker or site.start_worker()
+    client = site.live.client(site.live.token)
+    for language, sentence in {"ja": "モデルが混み合っているか、", "en": "The model is busy"}.items():
+        with client.open("POST", "/agent/", begin("fail"), {"Accept-Language": language}) as response:
+            *_, last = events(response)
+        assert (last["type"], last["code"]) == ("RUN_ERROR", "model_unavailable")
+        assert last["message"].startswith(sentence)
+
+
 def test_a_run_is_stopped_while_a_worker_is_at_it(site: Site):
     site.worker or site.start_worker()
     body = begin("stop me")

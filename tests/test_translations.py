@@ -1,53 +1,177 @@
-"""The words of a project's own pages, in German and Arabic: whole, and compiled from what stands beside them."""
+"""The words of the engine and of a project's own pages: whole, and compiled from what stands beside them."""
 
+import ast
 import gettext
+import importlib.util
+import json
 import re
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from babel.messages.catalog import Message
 from babel.messages.checkers import num_plurals, python_format
 from babel.messages.pofile import read_po
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ROOT, TEMPLATE_NAME, page_folders
 
 PROJECT = ROOT / TEMPLATE_NAME
-LOCALES = sorted((PROJECT / "locale").glob("*/LC_MESSAGES"))
-MARKED = re.compile(r"""\{% translate (?:"([^"]+)"|'([^']+)') %}|_\("([^"]+)"\)""")
+ENGINE = PROJECT / "agui"
+LOCALES = sorted(PROJECT.glob("locale/*/LC_MESSAGES"))
+ENGINE_LOCALES = sorted(ENGINE.glob("locale/*/LC_MESSAGES"))
+MARKED = re.compile(r"""\{% translate (?:"([^"]+)"|'([^']+)')(?: context "(\w+)")?(?: as \w+)? %}|[ (]_\("([^"]+)"\)""")
 BLOCK = re.compile(r"{% blocktranslate[^%]*%}(.*?)(?:{% plural %}(.*?))?{% endblocktranslate %}")
+# What marks a text in Python, and the context that it has there.
+MARKS = {"_": None, "gettext": None, "gettext_lazy": None, "wording": "agui"}
+# Django's own admin translates these.
+OF_DJANGO = {(None, "Home")}
+PLACE = re.compile(r"\{\w*\}|%\(\w+\)s")
+
+Key = tuple[str | None, str]
+"""The context of a text, and the text."""
 
 
-def marked() -> set[str]:
-    """What the templates of a project mark, as gettext names it."""
-    found: set[str] = set()
-    for page in [*PROJECT.glob("assistant/templates/**/*.html"), *PROJECT.glob("users/templates/**/*.html")]:
-        found |= {one or two or three for one, two, three in MARKED.findall(page.read_text())}
-        found |= {re.sub(r"\{\{ (\w+) }}", r"%(\1)s", one) for one, _ in BLOCK.findall(page.read_text())}
-    return found
+def marked_in(pages: Iterator[Path]) -> Iterator[Key]:
+    """List what templates mark, as gettext names it."""
+    for page in pages:
+        text = page.read_text()
+        for double, single, context, in_code in MARKED.findall(text):
+            yield context or None, double or single or in_code
+        for words, _ in BLOCK.findall(text):
+            yield None, re.sub(r"\{\{ (\w+) }}", r"%(\1)s", words)
 
 
-@pytest.mark.parametrize("folder", LOCALES, ids=lambda folder: folder.parent.name)
-def test_the_words_are_whole(folder: Path):
+def marked_in_code(modules: Iterator[Path]) -> Iterator[Key]:
+    for module in modules:
+        for node in ast.walk(ast.parse(module.read_text())):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+                continue
+            texts = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+            if node.func.id in MARKS and texts and isinstance(texts[0], str):
+                yield MARKS[node.func.id], texts[0]
+            elif node.func.id == "npgettext":
+                yield texts[0], texts[1]
+
+
+def of_project() -> set[Key]:
+    return {
+        *marked_in(PROJECT.glob("assistant/templates/**/*.html")),
+        *marked_in(PROJECT.glob("users/templates/**/*.html")),
+    }
+
+
+def of_engine() -> set[Key]:
+    pages = (page for page in ENGINE.rglob("*.html") if "agent_template" not in page.parts)
+    modules = (module for module in ENGINE.rglob("*.py") if "migrations" not in module.parts)
+    return {*marked_in(pages), *marked_in_code(modules)} - OF_DJANGO
+
+
+def read(folder: Path) -> tuple[object, dict[Key, Message]]:
     with (folder / "django.po").open("rb") as file:
         source = read_po(file)
-    messages = {
-        message.id if isinstance(message.id, str) else message.id[0]: message for message in source if message.id
+    return source, {
+        (message.context, message.id if isinstance(message.id, str) else message.id[0]): message
+        for message in source
+        if message.id
     }
-    assert set(messages) == marked()
+
+
+def name_of(folder: Path) -> str:
+    return f"{folder.parent.parent.parent.name}-{folder.parent.name}"
+
+
+@pytest.mark.parametrize("folder", LOCALES + ENGINE_LOCALES, ids=name_of)
+def test_the_words_are_whole(folder: Path):
+    source, messages = read(folder)
+    assert set(messages) == (of_engine() if folder in ENGINE_LOCALES else of_project())
     with (folder / "django.mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)
-    for name, message in messages.items():
+    for (context, name), message in messages.items():
         num_plurals(source, message)
         python_format(source, message)
+        assert not message.fuzzy
         if message.pluralizable:
             assert all(message.string)
-            assert {compiled.ngettext(*message.id, number) for number in range(200)} <= set(message.string)
+            translate = (
+                compiled.ngettext if context is None else lambda *given, of=context: compiled.npgettext(of, *given)
+            )
+            assert {translate(*message.id, number) for number in range(200)} <= set(message.string)
+            assert all(set(PLACE.findall(text)) <= set(PLACE.findall(message.id[1])) for text in message.string)
         else:
-            assert compiled.gettext(name) == message.string != ""
+            translated = compiled.gettext(name) if context is None else compiled.pgettext(context, name)
+            assert translated == message.string != ""
+            assert sorted(PLACE.findall(translated)) == sorted(PLACE.findall(name)), name
+
+
+# Rules of the prose in each language, as tests/element/strings.test.mjs has them for the page.
+SENTENCE_ENDS = re.compile("[.!?؟…。\uff1f\uff01]$")
+RULES = {
+    "ar": "[?,;]",
+    "de": r"\b(?:du|dir|dich|dein\w*|euch|euer|eure\w*)\b",
+    "es": r"\b(?:tú|tus?|te|ti|contigo|vosotr[oa]s)\b",
+    "fr": "[^\u00a0][:»]|«[^\u00a0]|[^\u202f][;!?]|'",
+    "ja": "[?!,;]|(?:する|だ|である)。",
+}
+# The formats of dates, in which letters are no words.
+FORMATS = {"D H:i", "D d M, H:i", "d M"}
+
+
+@pytest.mark.parametrize("folder", ENGINE_LOCALES, ids=name_of)
+def test_the_sentences_keep_to_the_rules_of_their_language(folder: Path):
+    rule = re.compile(RULES[folder.parent.name], re.IGNORECASE)
+    for (_, name), message in read(folder)[1].items():
+        for text in [message.string] if isinstance(message.string, str) else message.string:
+            if name in FORMATS:
+                continue
+            assert not rule.search(PLACE.sub("", text)), text
+            assert bool(SENTENCE_ENDS.search(text)) == bool(SENTENCE_ENDS.search(name)), text
+            assert not re.search(r"\.\.\.|^\s|\s$|  ", text), text
 
 
 def test_there_is_one_for_each_language_of_the_settings():
     settings = (PROJECT / "config/settings.py").read_text()
-    [languages] = re.findall(r"^LANGUAGES = (.*)$", settings, re.MULTILINE)
-    assert re.findall(r'\("(\w+)"', languages)[0] == "en"
-    assert sorted(re.findall(r'\("(\w+)"', languages)[1:]) == [folder.parent.name for folder in LOCALES]
-    strings = PROJECT / "agui/static/agui/words/languages"
-    assert {folder.parent.name for folder in LOCALES} <= {path.stem for path in strings.glob("*.js")}
+    [languages] = re.findall(r"^LANGUAGES = \[(.*?)^\]$", settings, re.MULTILINE | re.DOTALL)
+    first, *others = re.findall(r'\("(\w+)"', languages)
+    assert first == "en"
+    strings = {path.stem for path in (ENGINE / "static/agui/words/languages").glob("*.js")}
+    for folders in (LOCALES, ENGINE_LOCALES):
+        assert sorted(others) == [folder.parent.name for folder in folders]
+    assert set(others) <= strings
+
+
+def test_the_command_reads_the_tables_as_javascript_does(tmp_path: Path):
+    """`check_translations` reads the modules' words without Node, in every form that they have."""
+    if not shutil.which("node"):
+        pytest.skip("Node is not on the PATH")
+    spec = importlib.util.spec_from_file_location("word_tables", ENGINE / "management/word_tables.py")
+    word_tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(word_tables)
+    modules = []
+    for folder in page_folders(PROJECT):
+        shutil.copytree(folder, tmp_path / folder.name)
+        for module in (tmp_path / folder.name).rglob("*.js"):
+            if re.search(r"^export const (\w+_WORDS|STRINGS) ", module.read_text(), re.MULTILINE):
+                modules.append(module)
+    assert len(modules) > 30
+    script = tmp_path / "read.mjs"
+    script.write_text("""
+        const read = {};
+        for (const module of process.argv.slice(2)) {
+          const exported = await import(module);
+          const tables = Object.entries(exported).filter(([name]) => /_WORDS$|^STRINGS$/.test(name));
+          read[module] = Object.assign({}, ...tables.map(([, table]) => table));
+        }
+        console.log(JSON.stringify(read));
+    """)
+    done = subprocess.run(["node", script, *modules], capture_output=True, text=True, check=True, timeout=60)
+    by_node = json.loads(done.stdout)
+    of_times = by_node[str(tmp_path / "agui/words/times.js")]
+    words = {}
+    for module in modules:
+        table = word_tables.read_table(module)
+        # A module may take in the words of another table: the command reads them there.
+        assert {**of_times, **table} == {**of_times, **by_node[str(module)]}, module
+        if module.parent.name != "languages":
+            words.update(table)
+    assert word_tables.english() == words

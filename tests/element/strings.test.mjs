@@ -99,12 +99,16 @@ const folder = new URL("./agui/words/languages/", import.meta.url);
 const tables = {};
 for (const file of readdirSync(folder)) tables[file.replace(".js", "")] = (await import(new URL(file, folder))).STRINGS;
 /** Words that are the same in both. */
-const SAME = { de: ["entryName", "kindText", "plan"] };
+const SAME = {
+  de: ["entryName", "kindText", "plan"],
+  es: ["no", "plan"],
+  fr: ["arguments", "conversation", "plan", "threads", "title", "versions"],
+};
 const forms = (text) => (typeof text === "string" ? { other: text } : text);
 const places = (text) => [...text.matchAll(/\{\w+\}/g)].map(String).sort().join();
 const inside = (document, lang) => ({ parentNode: null, host: { lang: "", parentNode: { lang, parentNode: document } } });
 
-test("there are tables to read", () => assert.deepEqual(Object.keys(tables), ["ar", "de"]));
+test("there are tables to read", () => assert.deepEqual(Object.keys(tables), ["ar", "de", "es", "fr", "ja"]));
 
 for (const [language, table] of Object.entries(tables)) {
   test(`${language} has the texts of the English table`, () => {
@@ -140,8 +144,15 @@ const OWN_RULES = {
   en: { "somebody without a name": /\b(?:he|she|his|her|whoever)\b/i },
   de: { "another form of address than Sie": /\b(?:du|dir|dich|dein\w*|euch|euer|eure\w*)\b/i },
   ar: { "a mark of Latin writing": /[?,;]/ },
+  es: { "another form of address than usted": /(?<!\p{L})(?:tú|tus?|te|ti|contigo|vosotr[oa]s|vuestr[oa]s?)(?!\p{L})/iu },
+  fr: {
+    "another form of address than vous": /(?<!\p{L})(?:tu|te|toi|ton|ta|tes)(?!\p{L})/iu,
+    "a mark without a space that holds": /[^\u00a0][:»]|«[^\u00a0]|[^\u202f][;!?]/,
+    "a straight apostrophe": /'/,
+  },
+  ja: { "a mark of Latin writing": /[?!,;]/, "a plain form": /(?:する|だ|である)。/ },
 };
-const END = /[.!?؟…]$/;
+const END = /[.!?؟…。？！]$/;
 
 for (const [language, table] of Object.entries({ en: STRINGS, ...tables })) {
   test(`${language} keeps to the rules of the prose`, () => {
@@ -169,7 +180,7 @@ test("the language in force is the one of whatever is closest, through shadow ro
 
 test("English and what there is no table for need nothing loaded", () => {
   assert.deepEqual(tableFor({ lang: "en-GB" }), { lang: "en-GB" });
-  assert.deepEqual(tableFor({ lang: "fr" }), { lang: "en" });
+  assert.deepEqual(tableFor({ lang: "nl" }), { lang: "en" });
   assert.deepEqual(tableFor({ lang: "" }), { lang: "en" });
 });
 
@@ -200,6 +211,6 @@ test("the hint about skills keeps the page's own words", () => {
   for (const table of [STRINGS, ...Object.values(tables)]) {
     const hint = format(table.placeholderSkills, { ...table, placeholder: "Ask about your order" });
     assert.match(hint, /Ask about your order/);
-    assert.match(format(table.placeholderSkills, table), new RegExp(`^${table.placeholder}. .*/`));
+    assert.match(format(table.placeholderSkills, table), new RegExp(`^${table.placeholder}.+/`));
   }
 });

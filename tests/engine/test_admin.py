@@ -265,7 +265,9 @@ def test_thread_says_what_it_waits_for(browser):
     requests = DeferredToolRequests(approvals=[call], metadata=about)
     save_messages("t", [ModelResponse(parts=[call])], deferred_tool_requests=requests)
     html = page_of(browser, "t")
-    assert f"Waits for an answer until {timezone.localtime(until):%Y-%m-%d %H:%M:%S}: Wipe &lt;all&gt;?" in html
+    assert (
+        f"Waits for an answer until {timezone.localtime(until):%Y-%m-%d %H:%M:%S}: <bdi>Wipe &lt;all&gt;?</bdi>" in html
+    )
 
 
 def test_versions_that_were_left_can_be_read(browser):
@@ -454,7 +456,7 @@ def test_runs_show_how_they_ended_and_what_they_used(browser):
     status = Run.Status.FAILED
     Run.objects.create(thread_id="t", run_id="r", status=status, code="timeout", usage=usage, duration_ms=61_500)
     html = browser.get("/admin/agui/run/").content.decode()
-    for text in ("failed: timeout", ">13,023<", "61.5 s"):
+    for text in ("Failed: timeout", ">13,023<", "61.5 s"):
         assert text in html, text
 
 

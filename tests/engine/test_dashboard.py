@@ -276,7 +276,7 @@ def test_every_range_has_its_page(browser, span):
     save_run(timezone.now(), "failed", code="model_error", model="<b>odd</b>", cost=Decimal("0.25"))
     save_call(timezone.now(), "failed")
     html = page_of(browser, span)
-    assert "failed: model_error" in html
+    assert "Failed: model_error" in html
     assert "$0.2500" in html
     assert "&lt;b&gt;odd&lt;/b&gt;" in html
     assert html.count('class="agui-grid"') == 6

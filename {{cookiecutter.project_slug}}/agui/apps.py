@@ -12,13 +12,15 @@ from django.apps import AppConfig, apps
 from django.conf import ENVIRONMENT_VARIABLE
 from django.utils.autoreload import BaseReloader, autoreload_started
 
+from agui.sentences import wording
+
 # Directories of installed packages, which nobody edits.
 INSTALLED = {"site-packages", "dist-packages"}
 
 
 class AguiConfig(AppConfig):
     name = "agui"
-    verbose_name = "Agent"
+    verbose_name = wording("Agent")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

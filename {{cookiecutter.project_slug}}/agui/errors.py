@@ -14,27 +14,37 @@ from http import HTTPStatus
 from typing import Any, ClassVar
 
 from django.http import JsonResponse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from agui.sentences import in_english
 
 
 class HttpError(Exception):
     """Refuses a request before its stream starts.
 
-    The body of the response is `{"error": code, "message": sentence, ...extra}`.
+    The body of the response is `{"error": code, "message": sentence, ...extra}`. The response is in
+    the language that is active, which is the request's. `str(error)` is English, for logs.
     """
 
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
     code: ClassVar[str] = "internal_error"
-    message: ClassVar[str] = "Something went wrong on the server."
+    message: ClassVar[str | Promise] = _("Something went wrong on the server.")
 
     def __init__(
-        self, message: str | None = None, *, headers: dict[str, str] | None = None, **extra: Any
+        self,
+        message: str | Promise | None = None,
+        *,
+        headers: dict[str, str] | None = None,
+        **extra: Any,
     ) -> None:
-        super().__init__(message or self.message)
+        self.sentence = message or self.message
+        super().__init__(in_english(self.sentence))
         self.headers = headers or {}
         self.extra = extra
 
     def response(self) -> JsonResponse:
-        body = {"error": self.code, "message": str(self), **self.extra}
+        body = {"error": self.code, "message": str(self.sentence), **self.extra}
         return JsonResponse(
             body, status=self.status, headers={"Cache-Control": "no-store", **self.headers}
         )
@@ -43,46 +53,46 @@ class HttpError(Exception):
 class BadRequest(HttpError):
     status = HTTPStatus.BAD_REQUEST
     code = "bad_request"
-    message = "The request could not be read."
+    message = _("The request could not be read.")
 
 
 class Unauthorized(HttpError):
     status = HTTPStatus.UNAUTHORIZED
     code = "unauthorized"
-    message = "Sign in, or send a valid API token."
+    message = _("Sign in, or send a valid API token.")
 
-    def __init__(self, message: str | None = None) -> None:
+    def __init__(self, message: str | Promise | None = None) -> None:
         super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
 
 
 class Forbidden(HttpError):
     status = HTTPStatus.FORBIDDEN
     code = "forbidden"
-    message = "This is not allowed."
+    message = _("This is not allowed.")
 
 
 class NotFound(HttpError):
     status = HTTPStatus.NOT_FOUND
     code = "not_found"
-    message = "This does not exist, or it is not yours."
+    message = _("This does not exist, or it is not yours.")
 
 
 class MethodNotAllowed(HttpError):
     status = HTTPStatus.METHOD_NOT_ALLOWED
     code = "method_not_allowed"
-    message = "This method is not supported here."
+    message = _("This method is not supported here.")
 
 
 class Conflict(HttpError):
     status = HTTPStatus.CONFLICT
     code = "conflict"
-    message = "Another run is active on this thread."
+    message = _("Another run is active on this thread.")
 
 
 class TooLarge(HttpError):
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     code = "too_large"
-    message = "The request is too large."
+    message = _("The request is too large.")
 
 
 class UnsupportedMediaType(HttpError):
@@ -94,65 +104,65 @@ class UnsupportedMediaType(HttpError):
 class Unprocessable(HttpError):
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     code = "unprocessable"
-    message = "The request can't be used."
+    message = _("The request can't be used.")
 
 
 class TooManyRequests(HttpError):
     status = HTTPStatus.TOO_MANY_REQUESTS
     code = "too_many_requests"
-    message = "Too many runs at once."
+    message = _("Too many runs at once.")
 
 
 class AtCapacity(HttpError):
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "at_capacity"
-    message = "The server is busy. Try again soon."
+    message = _("The server is busy. Try again soon.")
 
 
 class Unavailable(HttpError):
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "unavailable"
-    message = "The server can't answer this now. Try again soon."
+    message = _("The server can't answer this now. Try again soon.")
 
 
 class NeedsAsgi(HttpError):
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     code = "needs_asgi"
-    message = "This server can't run agents. Its log says why."
+    message = _("This server can't run agents. Its log says why.")
 
 
 class StorageFull(HttpError):
     status = HTTPStatus.INSUFFICIENT_STORAGE
     code = "storage_full"
-    message = "The server has no room for this now."
+    message = _("The server has no room for this now.")
 
 
 # The sentence for clients, by the code of RUN_ERROR. The codes are stable. Parts add their own at
-# start-up.
-RUN_ERRORS = {
-    "internal_error": "The run failed on the server.",
-    "model_error": "The model could not answer.",
-    "model_unavailable": "The model is busy or out of reach. Try again later.",
-    "model_timeout": "The model did not answer in time. Try again.",
-    "empty_answer": "The model's answer was empty. Try again.",
-    "model_refused": "The model or its provider refused the request.",
-    "context_window": "The conversation is too long for the model. Start a new one.",
-    "usage_limit": "The run reached a limit on requests, tool calls, tokens or cost.",
-    "output_limit": "The answer became too long and was stopped.",
-    "timeout": "The run took too long and was stopped.",
-    "conversation_changed": "The conversation was changed or deleted meanwhile. Reload it.",
-    "interrupt_pending": (
+# start-up. An event has the sentence in the language of its run.
+RUN_ERRORS: dict[str, str | Promise] = {
+    "internal_error": _("The run failed on the server."),
+    "model_error": _("The model could not answer."),
+    "model_unavailable": _("The model is busy or out of reach. Try again later."),
+    "model_timeout": _("The model did not answer in time. Try again."),
+    "empty_answer": _("The model's answer was empty. Try again."),
+    "model_refused": _("The model or its provider refused the request."),
+    "context_window": _("The conversation is too long for the model. Start a new one."),
+    "usage_limit": _("The run reached a limit on requests, tool calls, tokens or cost."),
+    "output_limit": _("The answer became too long and was stopped."),
+    "timeout": _("The run took too long and was stopped."),
+    "conversation_changed": _("The conversation was changed or deleted meanwhile. Reload it."),
+    "interrupt_pending": _(
         "The conversation waits for your decision. Answer all open questions first."
     ),
-    "interrupt_unknown": "The answer does not match a question that is open.",
-    "interrupt_expired": "The question was answered too late. Dismiss it and ask again.",
-    "invalid_resume": "The answer does not have the form that was asked for.",
-    "tool_name_conflict": "A tool of the client has the name of a tool of the server.",
-    "interrupted": "The server stopped before the run had ended.",
-    "log_lost": "The rest of the answer can't be shown. Reload the conversation.",
+    "interrupt_unknown": _("The answer does not match a question that is open."),
+    "interrupt_expired": _("The question was answered too late. Dismiss it and ask again."),
+    "invalid_resume": _("The answer does not have the form that was asked for."),
+    "tool_name_conflict": _("A tool of the client has the name of a tool of the server."),
+    "interrupted": _("The server stopped before the run had ended."),
+    "log_lost": _("The rest of the answer can't be shown. Reload the conversation."),
 }
 
-# Hints for developers, by the code of RUN_ERROR.
+# Hints for developers, by the code of RUN_ERROR. They are English.
 HINTS = {
     "internal_error": "The server's log has the traceback, under this run.",
     "model_error": (
@@ -183,6 +193,6 @@ class RunFailed(Exception):
     """Ends a run with RUN_ERROR. `code` is a key of RUN_ERRORS; its metadata has the details."""
 
     def __init__(self, code: str, **details: Any) -> None:
-        super().__init__(RUN_ERRORS[code])
+        super().__init__(in_english(RUN_ERRORS[code]))
         self.code = code
         self.details = details

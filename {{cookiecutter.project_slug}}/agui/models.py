@@ -13,6 +13,9 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from agui.sentences import wording
 
 
 class Owned(models.Model):
@@ -37,7 +40,7 @@ class AbstractConversation(Owned):
     """
 
     thread_id = models.CharField(
-        max_length=255, help_text="Chosen by the client; unique for its owner."
+        max_length=255, help_text=_("Chosen by the client; unique for its owner.")
     )
     title = models.CharField(max_length=255, blank=True)
     preview = models.CharField(max_length=255, blank=True)
@@ -59,10 +62,10 @@ class AbstractConversation(Owned):
     )
     # The database has these defaults, too: an older process writes rows without the columns.
     pinned = models.BooleanField(
-        default=False, db_default=False, help_text="Lists show it before all others."
+        default=False, db_default=False, help_text=_("Lists show it before all others.")
     )
     archived = models.BooleanField(
-        default=False, db_default=False, help_text="Only the list of archived threads has it."
+        default=False, db_default=False, help_text=_("Only the list of archived threads has it.")
     )
     revision = models.CharField(
         max_length=36, help_text="Changes with every save: two writers can't both win."
@@ -156,22 +159,22 @@ class Run(Owned):
     """One run of the agent: how it ended, how long it took, what it used."""
 
     class Status(models.TextChoices):
-        RUNNING = "running"
-        FINISHED = "finished"
-        PAUSED = "paused", "waiting for an answer"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
-        TIMED_OUT = "timed_out"
-        INTERRUPTED = "interrupted", "its server stopped"
+        RUNNING = "running", wording("Running")
+        FINISHED = "finished", wording("Finished")
+        PAUSED = "paused", wording("waiting for an answer")
+        FAILED = "failed", wording("Failed")
+        CANCELLED = "cancelled", wording("Cancelled")
+        TIMED_OUT = "timed_out", wording("Timed Out")
+        INTERRUPTED = "interrupted", wording("its server stopped")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     thread_id = models.CharField(max_length=255)
-    run_id = models.CharField(max_length=255, help_text="Chosen by the client; not unique.")
+    run_id = models.CharField(max_length=255, help_text=_("Chosen by the client; not unique."))
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.RUNNING)
     code = models.CharField(
-        max_length=64, blank=True, help_text="The code of the error that ended it."
+        max_length=64, blank=True, help_text=_("The code of the error that ended it.")
     )
-    cause = models.TextField(blank=True, help_text="What the provider or the exception said.")
+    cause = models.TextField(blank=True, help_text=_("What the provider or the exception said."))
     prompt_id = models.CharField(
         max_length=255, blank=True, help_text="The client's id of the message it answers."
     )
@@ -182,10 +185,10 @@ class Run(Owned):
         decimal_places=10,
         null=True,
         blank=True,
-        help_text="US dollars. Empty: no price is known.",
+        help_text=_("US dollars. Empty: no price is known."),
     )
     unpriced = models.PositiveIntegerField(
-        default=0, help_text="Requests whose price nobody knows."
+        default=0, help_text=_("Requests whose price nobody knows.")
     )
     started_at = models.DateTimeField(default=timezone.now)
     first_event_ms = models.PositiveBigIntegerField(
@@ -195,10 +198,10 @@ class Run(Owned):
     )
     duration_ms = models.PositiveBigIntegerField(null=True, blank=True)
     process = models.CharField(
-        max_length=255, blank=True, help_text="Who runs it: place, process id, a random word."
+        max_length=255, blank=True, help_text=_("Who runs it: place, process id, a random word.")
     )
     seen_at = models.DateTimeField(
-        default=timezone.now, help_text="When that process last said that it is alive."
+        default=timezone.now, help_text=_("When that process last said that it is alive.")
     )
     revision = models.CharField(
         max_length=36, blank=True, help_text="The thread's, when the run began."
@@ -242,11 +245,16 @@ class AuditRecord(models.Model):
     started_at = models.DateTimeField()
     duration_ms = models.FloatField()
     outcome = models.CharField(
-        max_length=16, choices=[(o, o) for o in ("success", "failed", "denied")]
+        max_length=16,
+        choices=[
+            ("success", wording("success")),
+            ("failed", wording("failed")),
+            ("denied", wording("denied")),
+        ],
     )
     error = models.TextField(blank=True)
     result_size = models.PositiveBigIntegerField(
-        null=True, blank=True, help_text="Characters of the result as JSON."
+        null=True, blank=True, help_text=_("Characters of the result as JSON.")
     )
     approved_by = models.CharField(max_length=255, blank=True)
     proposed = models.JSONField(
@@ -267,18 +275,20 @@ class ApiToken(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     name = models.CharField(max_length=100, blank=True)
     prefix = models.CharField(
-        max_length=12, help_text="The first characters, to tell tokens apart."
+        max_length=12, help_text=_("The first characters, to tell tokens apart.")
     )
     digest = models.CharField(
         max_length=64, unique=True, help_text="SHA-256 of the token, in hexadecimal."
     )
     created_at = models.DateTimeField(default=timezone.now)
-    expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: it does not expire.")
+    expires_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("Empty: it does not expire.")
+    )
     revoked_at = models.DateTimeField(null=True, blank=True)
-    last_used_at = models.DateTimeField(null=True, blank=True, help_text="To the minute.")
+    last_used_at = models.DateTimeField(null=True, blank=True, help_text=_("To the minute."))
 
     class Meta:
-        verbose_name = "API token"
+        verbose_name = wording("API token")
         ordering = ["-created_at"]
 
     def __str__(self) -> str:

@@ -188,7 +188,18 @@ LOGOUT_REDIRECT_URL = "login"
 
 # The browser asks for one of LANGUAGES, and LANGUAGE_CODE is for those that ask for none of them.
 LANGUAGE_CODE = "en-us"
-LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]
+LANGUAGES = [
+    ("en", "English"),
+    ("ar", "العربية"),
+    ("de", "Deutsch"),
+    ("es", "Español"),
+    ("fr", "Français"),
+    ("ja", "日本語"),
+]
+# A user's choice in the menu of languages counts before that.
+LANGUAGE_COOKIE_AGE = 365 * 24 * 60 * 60  # seconds
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_HTTPONLY = True
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -238,7 +249,7 @@ if not DEBUG:
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
     SESSION_COOKIE_SECURE = True
-    CSRF_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = True
 
 # --- Logging: one line an event on standard error, as text for people or as JSON for programs
 

@@ -12,6 +12,7 @@ urlpatterns = [
     path("", include("assistant.urls")),
     path("accounts/", include("django.contrib.auth.urls")),
     path("admin/", admin.site.urls),
+    path("i18n/", include("django.conf.urls.i18n")),  # The menu of languages posts to this.
     path("healthz", healthz, name="healthz"),
     path("livez", livez, name="livez"),
 ]

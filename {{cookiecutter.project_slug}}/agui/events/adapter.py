@@ -28,7 +28,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 
 from agui.deps import AgentDeps
-from agui.errors import RunFailed
+from agui.errors import RUN_ERRORS, RunFailed
 from agui.events.failures import cause_of, describe, error_code, hint_of
 from agui.events.run_state import RunState
 from agui.protocol.files import part_without_bytes
@@ -144,6 +144,7 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
         async for event in super().on_error(failure):
             if isinstance(event, RunErrorEvent):
                 event.code = failure.code
+                event.message = str(RUN_ERRORS[failure.code])
                 event.metadata = describe(
                     failure.code,
                     self.shared.setup.key,

@@ -149,7 +149,7 @@ def read_failures(thread_id: str, scope: str) -> dict[str, dict[str, Any]]:
     for row in tries.values("id", "prompt_id", "code", "cause")[: 5 * MAX_FAILURES]:
         # Only the last run of a message counts, because a second try may have succeeded.
         if row["prompt_id"] not in seen and row["code"] in RUN_ERRORS:
-            failure = {"code": row["code"], "message": RUN_ERRORS[row["code"]]}
+            failure = {"code": row["code"], "message": str(RUN_ERRORS[row["code"]])}
             metadata = describe(row["code"], str(row["id"]), cause=row["cause"]) or {}
             for name in ("runId", "debug"):
                 if name in metadata:

@@ -46,4 +46,4 @@ def run_error(
 ) -> RunErrorEvent:
     """Build the last event of a run that failed; `key` is the run's own id."""
     metadata = describe(code, key, cause=cause, details=details)
-    return RunErrorEvent(message=RUN_ERRORS[code], code=code, metadata=metadata)
+    return RunErrorEvent(message=str(RUN_ERRORS[code]), code=code, metadata=metadata)

@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.http import JsonResponse
 from django.urls import Resolver404, resolve
+from django.utils.translation import gettext_lazy as _
 
 from agui import conf
 from agui.errors import HttpError, TooLarge, Unauthorized
+from agui.sentences import fill_lazy
 
 # The server reads a body of this size from anybody, so that the view can say what is wrong with the
 # request.
@@ -47,7 +49,10 @@ def admit(path: str, header_names: Iterable[bytes]) -> Admission:
     else:
         max_bytes = view.max_body_bytes()
     max_bytes = max(FREE_BYTES, max_bytes)
-    return Admission(max_bytes, TooLarge(f"The body has more than {max_bytes} bytes."))
+    return Admission(
+        max_bytes,
+        TooLarge(fill_lazy(_("The request is too large: at most {limit} bytes."), limit=max_bytes)),
+    )
 
 
 def _max_site_bytes(has_credentials: bool) -> float:

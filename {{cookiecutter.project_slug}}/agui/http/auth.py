@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.functional import LazyObject
+from django.utils.translation import gettext_lazy as _
 
 from agui.actor import Actor
 from agui.errors import BadRequest, Forbidden, Unauthorized
@@ -93,7 +94,7 @@ async def enforce_csrf(request: HttpRequest) -> None:
         is_refused = await sync_to_async(_fails_csrf)(request)
     except (MultiPartParserError, SuspiciousOperation):
         # Django looks for the token in the form first.
-        raise BadRequest("The form could not be read.") from None
+        raise BadRequest(_("The form could not be read.")) from None
     if is_refused:
         raise Forbidden("The CSRF token is missing or wrong: send it as X-CSRFToken.")
 

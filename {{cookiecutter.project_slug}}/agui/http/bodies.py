@@ -3,12 +3,14 @@
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from agui import conf
 from agui.blocking.executor import run_in_thread
 from agui.errors import BadRequest, TooLarge, UnsupportedMediaType
 from agui.protocol.run_input import parse_json, parse_run_input
 from agui.protocol.types import RunAgentInput
+from agui.sentences import fill_lazy
 
 MAX_OBJECT_BYTES = 16 * 1024
 # A body of this size is parsed in a thread.
@@ -20,7 +22,9 @@ def read_body(request: HttpRequest, limit: int) -> bytes:
     # Don't use `request.body`: Django's limit is for forms, and too small for conversations.
     body = request.read(limit + 1)
     if len(body) > limit:
-        raise TooLarge(f"The body has more than {limit} bytes.")
+        raise TooLarge(
+            fill_lazy(_("The request is too large: at most {limit} bytes."), limit=limit)
+        )
     return body
 
 

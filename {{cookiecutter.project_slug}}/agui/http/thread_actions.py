@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.utils.translation import gettext_lazy as _
 from pydantic_ai.conversation_store import ConversationConflict
 
 from agui.actor import Actor
@@ -21,7 +22,7 @@ from agui.protocol.run_input import check_thread_id
 from agui.runs.live import Follower, live
 
 LAST_EVENT_ID = re.compile("([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):([0-9]{1,9})")
-OUT_OF_REACH = "The run is in a process that can't be reached now."
+OUT_OF_REACH = _("The run is in a process that can't be reached now.")
 
 
 class ThreadAction(AgentView):
@@ -161,8 +162,8 @@ class ThreadForkView(ThreadAction):
         except ConversationConflict:
             raise Conflict("There is a thread with this id.") from None
         if not was_forked:
-            raise NotFound("There is no such thread, or no such message in it.")
+            raise NotFound(_("There is no such thread, or no such message in it."))
         row = await thread.store.summary(new_id, scope=thread.scope)
         if row is None:
-            raise NotFound("The fork was deleted.")
+            raise NotFound(_("The fork was deleted."))
         return JsonResponse(row, status=201)

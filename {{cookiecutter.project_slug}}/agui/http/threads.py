@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.utils.translation import gettext_lazy as _
 from pydantic_ai.conversation_store import ConversationConflict, ConversationRecord
 from pydantic_ai.messages import ModelMessage
 
@@ -24,6 +25,7 @@ from agui.protocol.outbound import to_wire, wire_messages
 from agui.protocol.run_input import check_thread_id
 from agui.runs.live import live
 from agui.runs.recovery import recover, still_on
+from agui.sentences import fill_lazy
 from agui.stores.annotations import annotation
 from agui.stores.base import ThreadStore, open_store, search_words
 
@@ -32,7 +34,7 @@ MAX_PAGE_SIZE = 100
 MAX_QUERY_CHARS = 200
 MAX_TITLE_CHARS = 255
 CHANGES = ("title", "branch", "unread", "pinned", "archived")
-NO_THREAD = "There is no such thread."
+NO_THREAD = _("There is no such thread.")
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,9 @@ class ThreadsView(AgentView):
         q = request.GET.get("q", "")
         limit = request.GET.get("limit", str(PAGE_SIZE))
         if len(q) > MAX_QUERY_CHARS:
-            raise BadRequest(f"Search for at most {MAX_QUERY_CHARS} characters.")
+            raise BadRequest(
+                fill_lazy(_("Search for at most {limit} characters."), limit=MAX_QUERY_CHARS)
+            )
         if not re.fullmatch("[0-9]{1,3}", limit) or not 0 < int(limit) <= MAX_PAGE_SIZE:
             raise BadRequest(f"The limit is a number from 1 to {MAX_PAGE_SIZE}.")
         archived = request.GET.get("archived", "false")
@@ -206,9 +210,9 @@ class ThreadView(AgentView):
                 thread.id, branch, expected_revision=record.revision, scope=thread.scope
             )
         except ConversationConflict:
-            raise Conflict("The conversation was changed meanwhile. Reload it.") from None
+            raise Conflict(_("The conversation was changed meanwhile. Reload it.")) from None
         if not was_switched:
-            raise NotFound("There is no such thread, or no such branch of it.")
+            raise NotFound(_("There is no such thread, or no such branch of it."))
         return await self.read(thread)
 
     async def delete(self, thread: OwnThread) -> HttpResponse:

@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from django.core.cache import cache
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy as _
 
 from agui import clock, conf
 from agui.actor import Actor
@@ -86,7 +87,7 @@ async def throttle(request: HttpRequest, actor: Actor) -> None:
     seconds = await sync_to_async(_take)(windows)
     if seconds:
         raise TooManyRequests(
-            "Too many messages in a short time.", headers={"Retry-After": str(seconds)}
+            _("Too many messages in a short time."), headers={"Retry-After": str(seconds)}
         )
 
 

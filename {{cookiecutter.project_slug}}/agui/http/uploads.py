@@ -4,8 +4,10 @@ from django.core.exceptions import SuspiciousOperation
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
+from django.utils.translation import gettext_lazy as _
 
 from agui.errors import BadRequest, TooLarge, UnsupportedMediaType
+from agui.sentences import fill_lazy
 
 # What a multipart body may hold next to the file: boundaries, headers, a CSRF token.
 FORM_BYTES = 16 * 1024
@@ -29,16 +31,18 @@ def read_upload(request: HttpRequest, limit: int) -> UploadedFile:
     try:
         uploads = request.FILES.getlist("file")
     except (MultiPartParserError, SuspiciousOperation):
-        raise BadRequest("The form could not be read.") from None
+        raise BadRequest(_("The form could not be read.")) from None
     if len(uploads) != 1:
         raise BadRequest(f"Send one file in the field 'file', not {len(uploads)}.")
     upload = uploads[0]
     if not upload.size:
-        raise BadRequest("The file is empty.")
+        raise BadRequest(_("The file is empty."))
     _check_size(upload.size, limit)
     return upload
 
 
 def _check_size(size: int, limit: int) -> None:
     if size > limit:
-        raise TooLarge(f"The file is too large: at most {limit} bytes.", limit=limit)
+        raise TooLarge(
+            fill_lazy(_("The file is too large: at most {limit} bytes."), limit=limit), limit=limit
+        )

@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass, replace
 from operator import is_
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from pydantic import BaseModel
 from pydantic_ai import BinaryContent
 from pydantic_ai.messages import BaseToolReturnPart, ModelMessage, UserPromptPart
@@ -33,7 +34,7 @@ def check_files(messages: Iterable[Message]) -> None:
             if source is None:
                 continue  # A text
             if not parts.take_files():
-                raise Unprocessable("This agent takes no files.")
+                raise Unprocessable(_("This agent takes no files."))
             if not _is_readable(source):
                 schemes = ", ".join(conf.get().allowed_file_url_schemes)
                 urls = f", or as a URL ({schemes})" if schemes else ""

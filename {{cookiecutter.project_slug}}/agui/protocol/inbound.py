@@ -11,6 +11,7 @@ from ag_ui.core import (
     RunAgentInput,
     ToolMessage,
 )
+from django.utils.translation import gettext_lazy as _
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -96,7 +97,7 @@ def _load_now(messages: Sequence[Message], run_input: RunAgentInput) -> list[Mod
     has_words = not all(isinstance(p, UserPromptPart) and is_blank(p) for p in loaded[-1].parts)
     # Uploaded files are named beside the words.
     if not has_words and not annotation(loaded[-1], "extras"):
-        raise Unprocessable("The message is empty: write something, or attach a file.")
+        raise Unprocessable(_("The message is empty: write something, or attach a file."))
     return loaded
 
 

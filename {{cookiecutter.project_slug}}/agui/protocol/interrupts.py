@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
 from pydantic import TypeAdapter
 from pydantic_ai import CallDeferred, DeferredToolRequests
 from pydantic_ai.messages import ToolCallPart
 
 from agui import clock, conf
 from agui.protocol.types import Interrupt, RunAgentInput
+from agui.sentences import fill
 from agui.stores.annotations import METADATA_KEY
 from agui.stores.codec import to_json
 from agui.tools.definitions import Asked, has_own_words
@@ -83,10 +85,12 @@ class OpenInterrupt:
         if self.is_approval:
             reason = "tool_call"
             metadata = {X_SUMMARY_KEY: label, **metadata}
-            message = metadata.get(X_CONFIRM_KEY) or f'Run "{label}"?'
+            message = metadata.get(X_CONFIRM_KEY) or fill(_('Run "{tool}"?'), tool=label)
         else:
             reason = "input_required"
-            message = metadata.pop("message", None) or f'"{label}" needs an answer.'
+            message = metadata.pop("message", None) or fill(
+                _('"{tool}" needs an answer.'), tool=label
+            )
             metadata.pop("response_schema", None)
         if self.arguments is not None:
             metadata["arguments"] = self.arguments

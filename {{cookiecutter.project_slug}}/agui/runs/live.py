@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator
 from functools import cached_property
 from weakref import WeakValueDictionary
 
+from django.utils.translation import gettext_lazy as _
+
 from agui import conf, parts
 from agui.blocking.executor import release_thread_later
 from agui.errors import TooManyRequests
@@ -51,7 +53,7 @@ class Follower:
         self.owner = owner_of(scope)
         readers = sum(follower.owner == self.owner for follower in live.present_followers())
         if readers >= conf.get().max_readers_per_user:
-            raise TooManyRequests("Too many streams at once.", headers={"Retry-After": "1"})
+            raise TooManyRequests(_("Too many streams at once."), headers={"Retry-After": "1"})
         live.followers[id(self)] = self
 
     def read(self, log: RunLog, after: int = 0, *, started_run: bool = False) -> "Follower":

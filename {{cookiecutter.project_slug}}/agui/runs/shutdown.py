@@ -13,6 +13,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from agui import conf, parts
 from agui.errors import AtCapacity
 from agui.runs.live import live
@@ -52,7 +54,7 @@ class Shutdown:
         """Raise AtCapacity if the server is about to end."""
         if self.has_begun:
             raise AtCapacity(
-                "The server is about to end. Try again soon.", headers={"Retry-After": "1"}
+                _("The server is about to end. Try again soon."), headers={"Retry-After": "1"}
             )
 
     def _receive(self, number: int, frame: FrameType | None) -> None:

@@ -11,8 +11,9 @@ from typing import Any, TypedDict, TypeVar
 from pydantic_ai.messages import ModelMessage, ModelRequest, TextContent, TextPart, UserPromptPart
 
 from agui.errors import BadRequest
+from agui.sentences import wording
 
-UNTITLED = "New conversation"
+UNTITLED = wording("New conversation")
 TITLE_CHARS = 60
 PREVIEW_CHARS = 120
 SEARCH_CHARS = 100_000
@@ -69,7 +70,7 @@ def summarize(
 ) -> ThreadSummary:
     return ThreadSummary(
         thread_id=thread_id,
-        title=title or UNTITLED,
+        title=title or str(UNTITLED),
         preview=preview,
         updated_at=updated_at.isoformat(),
         unread=unread,

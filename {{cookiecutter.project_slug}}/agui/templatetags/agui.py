@@ -72,3 +72,9 @@ def agui_login_url() -> str:
         return resolve_url(settings.LOGIN_URL)
     except NoReverseMatch:
         return ""
+
+
+@register.simple_tag
+def agui_languages() -> list[tuple[str, str]]:
+    """List the site's languages with the names that LANGUAGES gives them, in no other language."""
+    return list(settings.LANGUAGES)

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from django.utils.translation import gettext_lazy as _
 from pydantic_ai import DeferredToolResults
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict
@@ -76,7 +77,7 @@ async def take_turn(
     try:
         await view.save_with(conversation, record_turn, scope=actor.scope)
     except ConversationConflict:
-        raise Conflict("The conversation was changed meanwhile. Reload it.") from None
+        raise Conflict(_("The conversation was changed meanwhile. Reload it.")) from None
     return Turn(store, conversation, history, _last_text(history), state, sent.answers)
 
 
@@ -189,14 +190,14 @@ async def _cut_before(
             thread_id, prompt.parent_id, expected_revision=conversation.revision, scope=actor.scope
         )
     except ConversationConflict:
-        raise Conflict("The conversation was changed meanwhile. Reload it.") from None
+        raise Conflict(_("The conversation was changed meanwhile. Reload it.")) from None
     try:
         loaded = await view.load(thread_id, limit=limit, scope=actor.scope)
         earlier = await up_to_a_prompt(view, loaded, limit)
     except LookupError:  # Another request is deleting the thread.
         earlier = None
     if earlier is None:
-        raise NotFound("There is no such thread.")
+        raise NotFound(_("There is no such thread."))
     return view, earlier
 
 

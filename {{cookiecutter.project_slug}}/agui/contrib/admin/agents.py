@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from agui.namespaces import FIRST_AGENT, mounted_agents
+from agui.sentences import wording
 
 
 def agent_column() -> list[str]:
@@ -17,7 +18,7 @@ def agent_column() -> list[str]:
 class AgentFilter(admin.SimpleListFilter):
     """Filters by agent, in a project with several."""
 
-    title = "agent"
+    title = wording("agent")
     parameter_name = "agent"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

@@ -26,14 +26,18 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from agui.contrib.admin.agents import AgentFilter, agent_column
+from agui.contrib.admin.names import name_of, translate_names
 from agui.lazy_import import LazyImport
 from agui.money import dollars
 from agui.namespaces import owner_of, split_scope
+from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
     import agui.contrib.admin.transcript as transcript
 else:
     transcript = LazyImport("agui.contrib.admin.transcript")
+
+translate_names()
 
 USERNAME = get_user_model().USERNAME_FIELD
 MAX_ROWS = 10_000
@@ -111,18 +115,18 @@ class RecordAdmin(admin.ModelAdmin):
             entries.append(entry)
         return LogEntry.objects.bulk_create(entries)
 
-    @admin.display
+    @admin.display(description=wording("agent"))
     def agent(self, row: Any) -> str:
         namespace, _ = split_scope(attrgetter(self.scope_field.replace("__", "."))(row))
         return namespace
 
-    @admin.display(description="owner")
+    @admin.display(description=wording("owner"))
     def who(self, row: Any) -> SafeString | str:
         if row.owner_id:
             return link(row.owner)
         # Show the beginning only: a session's key is as good as a password.
         _, _, key = owner_of(row.scope).partition(":")
-        return f"visitor {key[:4]}…"
+        return fill(wording("visitor {key}"), key=f"{key[:4]}…")
 
 
 class UserByName(admin.ModelAdmin):
@@ -152,7 +156,7 @@ class MadeOnce(UserByName):
         return super().render_change_form(request, context, *args, **kwargs)
 
 
-@admin.display(description="tokens")
+@admin.display(description=wording("tokens"))
 def tokens_of_usage(row: Any) -> str:
     """Show the sum of input and output tokens."""
     tokens = row.usage.get("input_tokens", 0) + row.usage.get("output_tokens", 0)
@@ -162,7 +166,7 @@ def tokens_of_usage(row: Any) -> str:
 def moment(column: str) -> Any:
     """Show a time to the second, in little space."""
 
-    @admin.display(description=column.replace("_", " "), ordering=column)
+    @admin.display(description=name_of(column), ordering=column)
     def show(row: Any) -> str:
         time = timezone.localtime(getattr(row, column))
         return f"{time:%Y-%m-%d %H:%M:%S}"
@@ -173,30 +177,30 @@ def moment(column: str) -> Any:
 def used(key: str) -> Any:
     """Show one number of pydantic-ai's usage."""
 
-    @admin.display(description=key.replace("_", " "))
+    @admin.display(description=name_of(key))
     def show(row: Any) -> str:
         return f"{row.usage.get(key, 0):,}"
 
     return show
 
 
-@admin.display(description="cost")
+@admin.display(description=wording("cost"))
 def cost_of_usage(row: Any) -> str:
     """Show the cost in pydantic-ai's usage."""
     amount = row.usage.get("cost")
     return dollars(None if amount is None else Decimal(amount))
 
 
-@admin.display(description="cost", ordering="cost")
+@admin.display(description=wording("cost"), ordering="cost")
 def cost(row: Any) -> str:
     """Show a cost, or the known part of it if some requests have no known price."""
     text = dollars(row.cost)
     if row.cost is not None and row.unpriced:
-        return f"{text} and more"
+        return fill(wording("{amount} and more"), amount=text)
     return text
 
 
-def json_of(column: str, title: str) -> Any:
+def json_of(column: str, title: Any) -> Any:
     """Show a column of JSON in a form, over several lines."""
 
     @admin.display(description=title)
@@ -216,7 +220,7 @@ def recent(column: str) -> type[admin.SimpleListFilter]:
     """
 
     class RecentFilter(admin.SimpleListFilter):
-        title = column.replace("_", " ")
+        title = name_of(column)
         parameter_name = column
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -240,12 +244,12 @@ def row_filter(model: type[Model], **columns: str) -> type[admin.SimpleListFilte
     """
 
     class RowFilter(admin.SimpleListFilter):
-        title = str(model._meta.verbose_name)
+        title = model._meta.verbose_name
         parameter_name = f"of_{model._meta.model_name}"
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
             value = self.value()
-            return [(value, "the chosen one")] if value else []
+            return [(value, str(wording("the chosen one")))] if value else []
 
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
             try:
@@ -277,7 +281,7 @@ def change_page(row: Model) -> str:
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
 
 
-def link_list(model: type[Model], text: str, of: Model | None = None, **filters: int) -> SafeString:
+def link_list(model: type[Model], text: Any, of: Model | None = None, **filters: int) -> SafeString:
     """Link to the list of a table, with filters. For `of`, a row, it has a `row_filter`."""
     page = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     if of is not None:

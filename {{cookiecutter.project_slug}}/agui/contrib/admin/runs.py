@@ -7,6 +7,7 @@ from django.contrib import admin, messages
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from agui.contrib.admin.lists import (
     USERNAME,
@@ -23,6 +24,7 @@ from agui.contrib.admin.lists import (
 )
 from agui.lazy_import import LazyImport
 from agui.models import AuditRecord, Run, get_conversation_model
+from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
     from agui.events import failures
@@ -52,12 +54,12 @@ class OfThreadAdmin(RecordAdmin):
             of_pk=Subquery(thread.values("pk")), of_title=Subquery(thread.values("title"))
         )
 
-    @admin.display(description="thread")
+    @admin.display(description=wording("thread"))
     def thread(self, row: Any) -> SafeString | str:
         if not row.thread_id:  # A call over MCP has no thread.
             return "-"
         if row.of_pk is None:
-            return f"{row.thread_id} (deleted)"
+            return fill(wording("{thread} (deleted)"), thread=row.thread_id)
         of_thread = Thread(title=row.of_title, thread_id=row.thread_id)
         of_thread.pk = row.of_pk
         return link(of_thread)
@@ -76,7 +78,7 @@ class RunAdmin(OfThreadAdmin):
     ]
     list_select_related = ["owner"]
     search_fields = ["=thread_id", "=run_id", "=id", f"owner__{USERNAME}"]
-    search_help_text = (
+    search_help_text = wording(
         "A user's name, the id of a conversation or run, or the 8 characters that an error shows"
     )
     heavy = ["draft"]
@@ -112,7 +114,7 @@ class RunAdmin(OfThreadAdmin):
     def has_stop_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("agui.change_run")
 
-    @admin.action(description="Stop the selected runs", permissions=["stop"])
+    @admin.action(description=wording("Stop the selected runs"), permissions=["stop"])
     def stop(self, request: HttpRequest, queryset: QuerySet[Run]) -> None:
         stop_run = async_to_sync(live.logs.stop)
         stopped = missed = 0
@@ -121,29 +123,35 @@ class RunAdmin(OfThreadAdmin):
                 stopped += 1
             else:
                 missed += 1
-        messages.success(request, f"Runs that were asked to stop: {stopped}.")
+        messages.success(
+            request, fill(_("Runs that were asked to stop: {number}."), number=stopped)
+        )
         if missed:
             messages.warning(
-                request, f"Not stopped, because they are ending or out of reach: {missed}."
+                request,
+                fill(
+                    _("Not stopped, because they are ending or out of reach: {number}."),
+                    number=missed,
+                ),
             )
 
-    @admin.display(description="status", ordering="status")
+    @admin.display(description=wording("status"), ordering="status")
     def ending(self, run: Run) -> str:
         if run.code in ("", run.status) or run.status == Run.Status.TIMED_OUT:
-            return run.status
-        return f"{run.status}: {run.code}"
+            return run.get_status_display()
+        return f"{run.get_status_display()}: {run.code}"
 
-    @admin.display
+    @admin.display(description=wording("first event"))
     def first_event(self, run: Run) -> str:
         return _seconds(run.first_event_ms)
 
-    @admin.display
+    @admin.display(description=wording("duration"))
     def duration(self, run: Run) -> str:
         return _seconds(run.duration_ms)
 
-    @admin.display(description="see also")
+    @admin.display(description=wording("see also"))
     def related(self, run: Run) -> SafeString:
-        return link_list(AuditRecord, "tool calls", of=run)
+        return link_list(AuditRecord, wording("tool calls"), of=run)
 
 
 def _seconds(milliseconds: int | None) -> str:
@@ -169,7 +177,9 @@ class AuditRecordAdmin(OfThreadAdmin):
         "error",
         f"user__{USERNAME}",
     ]
-    search_help_text = "A tool, a user's name, an error, or the id of a conversation, run or call"
+    search_help_text = wording(
+        "A tool, a user's name, an error, or the id of a conversation, run or call"
+    )
     heavy = ["arguments", "proposed"]
     fields = [
         "started_at",
@@ -188,17 +198,17 @@ class AuditRecordAdmin(OfThreadAdmin):
     ]
     readonly_fields = ["duration", "thread", "run", "given", "before"]
 
-    @admin.display(description="user")
+    @admin.display(description=wording("user"))
     def who(self, record: AuditRecord) -> SafeString | str:
         return link(record.user)
 
-    @admin.display
+    @admin.display(description=wording("duration"))
     def duration(self, record: AuditRecord) -> str:
         return f"{record.duration_ms:,.0f} ms"
 
-    @admin.display
+    @admin.display(description=wording("run"))
     def run(self, record: AuditRecord) -> SafeString:
         return link_list(Run, record.run_id, of=record)
 
-    given = json_of("arguments", "arguments")
-    before = json_of("proposed", "changed from")
+    given = json_of("arguments", wording("arguments"))
+    before = json_of("proposed", wording("changed from"))

@@ -27,6 +27,7 @@ from agui.contrib.admin.lists import (
 )
 from agui.lazy_import import LazyImport
 from agui.models import AbstractConversation, AuditRecord, Message, Run, get_conversation_model
+from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
     from pydantic_ai import conversation_store
@@ -59,7 +60,9 @@ class ConversationAdmin(RecordAdmin):
     list_filter = ["updated_at", "pinned", "archived"]
     list_select_related = ["owner"]
     search_fields = ["thread_id"]  # Django shows a search field; get_search_results searches.
-    search_help_text = "Words of titles and messages, a user's name, or a conversation's id"
+    search_help_text = wording(
+        "Words of titles and messages, a user's name, or a conversation's id"
+    )
     heavy = ["words", "deferred", "branches"]
     fields = readonly_fields = SHOWN
 
@@ -97,25 +100,25 @@ class ConversationAdmin(RecordAdmin):
             )
         return queryset, False
 
-    @admin.display(description="messages")
+    @admin.display(description=wording("messages"))
     def message_count(self, thread: Any) -> int:
         return thread.messages_kept or 0
 
-    @admin.display(description="forked from")
+    @admin.display(description=wording("forked from"))
     def forked(self, thread: AbstractConversation) -> SafeString | str:
         if not thread.forked_from:
             return "-"
         source = Thread.objects.filter(thread_id=thread.forked_from, scope=thread.scope).first()
         return link(source) if source else thread.forked_from
 
-    @admin.display(description="see also")
+    @admin.display(description=wording("see also"))
     def related(self, thread: AbstractConversation) -> SafeString:
         of_thread = {"scope": thread.scope, "thread_id": thread.thread_id}
         runs = Run.objects.filter(**of_thread).count()
         calls = AuditRecord.objects.filter(**of_thread).count()
         links = [
-            link_list(Run, f"runs ({runs})", of=thread),
-            link_list(AuditRecord, f"tool calls ({calls})", of=thread),
+            link_list(Run, fill(wording("runs ({number})"), number=runs), of=thread),
+            link_list(AuditRecord, fill(wording("tool calls ({number})"), number=calls), of=thread),
         ]
         for part in parts.installed():
             links += part.admin_links(thread)
@@ -136,7 +139,7 @@ class ConversationAdmin(RecordAdmin):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """List the threads alone, without their messages."""
-        return [str(thread) for thread in objs], {"threads": len(objs)}, set(), []
+        return [str(thread) for thread in objs], {wording("threads"): len(objs)}, set(), []
 
     def delete_model(self, request: HttpRequest, obj: AbstractConversation) -> None:
         # Don't use obj.delete(): it also deletes messages that a fork needs.

@@ -10,11 +10,13 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from agui import clock, conf
 from agui.contrib.admin.lists import USERNAME, MadeOnce
 from agui.http.tokens import MAX_DAYS, mint
 from agui.models import ApiToken, get_conversation_model
+from agui.sentences import fill, wording
 
 
 def may_read_conversations() -> str:
@@ -41,7 +43,8 @@ class ApiTokenForm(forms.ModelForm):
         min_value=1,
         max_value=MAX_DAYS,
         required=False,
-        help_text="How long it lives. Empty: it does not expire.",
+        label=wording("Days"),
+        help_text=_("How long it lives. Empty: it does not expire."),
     )
 
     class Meta:
@@ -52,11 +55,13 @@ class ApiTokenForm(forms.ModelForm):
         user = self.cleaned_data["user"]
         if not user.is_active:
             # Nobody knows which permissions such a user will have later.
-            raise forms.ValidationError("This user is not active: activate the user first.")
+            raise forms.ValidationError(_("This user is not active: activate the user first."))
         if not may_act_as(self.maker, user):
             raise forms.ValidationError(
-                "This user may do things that you may not. Make the token for yourself, or ask a "
-                "superuser."
+                _(
+                    "This user may do things that you may not. Make the token for yourself, or ask "
+                    "a superuser."
+                )
             )
         return user
 
@@ -97,10 +102,11 @@ class ApiTokenAdmin(MadeOnce):
     def save_model(self, request: HttpRequest, obj: ApiToken, form: Any, change: bool) -> None:
         if not change:
             text = mint(obj, form.cleaned_data["days"])
-            messages.warning(request, f"This is the token. It can't be shown again: {text}")
+            warning = _("This is the token. It can't be shown again:")
+            messages.warning(request, f"{warning} {text}")
         super().save_model(request, obj, form, change)
 
-    @admin.action(description="Revoke the selected tokens", permissions=["change"])
+    @admin.action(description=wording("Revoke the selected tokens"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
         revoked = queryset.filter(revoked_at=None).update(revoked_at=clock.now())
-        messages.success(request, f"Tokens revoked: {revoked}.")
+        messages.success(request, fill(_("Tokens revoked: {number}."), number=revoked))

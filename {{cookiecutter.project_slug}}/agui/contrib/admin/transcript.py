@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from django.template.defaultfilters import filesizeformat
+from django.utils.functional import Promise
+from django.utils.translation import npgettext
 from pydantic_ai.messages import (
     BaseToolCallPart,
     BaseToolReturnPart,
@@ -26,6 +28,7 @@ from agui.models import AbstractConversation, Message
 from agui.part_values import NamedFile
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.outbound import call_metadata
+from agui.sentences import fill, wording
 from agui.stores import codec
 from agui.stores.annotations import annotation
 from agui.stores.rows import read_entries
@@ -49,7 +52,7 @@ class Line:
 
     kind: str
     """'user', 'assistant', 'reasoning', 'tool' or 'other'."""
-    who: str
+    who: str | Promise
     at: datetime | None
     text: str = ""
     html: str = ""
@@ -198,9 +201,9 @@ def _line(part: Any, at: datetime | None) -> Line | None:
         case TextPart(content="") | ThinkingPart(content=""):
             return None
         case TextPart():
-            return Line("assistant", "Assistant", at, cut(part.content))
+            return Line("assistant", wording("Assistant"), at, cut(part.content))
         case ThinkingPart():
-            return Line("reasoning", "Reasoning", at, cut(part.content))
+            return Line("reasoning", wording("Reasoning"), at, cut(part.content))
         case BaseToolCallPart():
             text, fields = _shown(part.args)
             return Line("tool", part.tool_name, at, arguments=text, argument_fields=fields)
@@ -218,7 +221,7 @@ def _line(part: Any, at: datetime | None) -> Line | None:
 
 def _prompt_line(part: UserPromptPart, at: datetime | None) -> Line:
     if isinstance(part.content, str):
-        return Line("user", "User", at, cut(part.content))
+        return Line("user", wording("User"), at, cut(part.content))
     texts: list[str] = []
     files: list[NamedFile] = []
     for item in part.content:
@@ -228,7 +231,7 @@ def _prompt_line(part: UserPromptPart, at: datetime | None) -> Line:
             texts.append(item.content)
         else:
             files.append(_file(item))
-    return Line("user", "User", at, cut("\n".join(texts)), files=files)
+    return Line("user", wording("User"), at, cut("\n".join(texts)), files=files)
 
 
 def _format(lines: Sequence[Line]) -> None:
@@ -293,4 +296,5 @@ def cut(text: str) -> str:
     excess = len(text) - MAX_CHARS
     if excess <= 0:
         return text
-    return f"{text[:MAX_CHARS]}… ({excess} more characters)"
+    more = npgettext("agui", "{count} more character", "{count} more characters", excess)
+    return f"{text[:MAX_CHARS]}… ({fill(more, count=excess)})"

@@ -6,11 +6,13 @@ from typing import Any
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import models
 from django.db.models.deletion import Collector, ProtectedError, RestrictedError
+from django.utils.translation import gettext
 from pydantic_ai import ApprovalRequired, RunContext
 
 from agui.contrib.agentify.shown import id_text, row_name, shown
 from agui.contrib.agentify.values import MAX_ITEMS
 from agui.deps import AgentDeps
+from agui.sentences import fill, wording
 from agui.tools.approval import needs_confirmation
 from agui.tools.questions import one_line
 from agui.tools.schema import X_CONFIRM_KEY, X_DESTRUCTIVE_KEY, ToolSpec
@@ -18,6 +20,7 @@ from agui.tools.schema import X_CONFIRM_KEY, X_DESTRUCTIVE_KEY, ToolSpec
 Context = RunContext[AgentDeps]
 Choices = Mapping[str, Callable[[Context], Any]]
 HARMLESS = ("create_", "change_")
+EMPTY = wording("(empty)")
 
 
 def question(
@@ -68,7 +71,7 @@ def _find(queryset: models.QuerySet[Any], pk: Any) -> models.Model | Missing:
 def _lines_of_row(row: models.Model | Missing, fields: Iterable[str]) -> list[str]:
     if isinstance(row, Missing):
         # The user is asked in any case. After a yes, the tool tells the model.
-        return [f"There is no {row.name}, so nothing will change."]
+        return [fill(gettext("There is no {row}, so nothing will change."), row=row.name)]
     lines = []
     for path in fields:
         name, _, label = path.partition(".")
@@ -101,10 +104,10 @@ def _lines_of_arguments(ctx: Context, arguments: dict[str, Any], related: Choice
         if value is None or name == "empty":
             continue
         text = _names(related[name](ctx), value) if name in related else shown(value)
-        lines += _line(name, text or "(empty)")
+        lines += _line(name, text or str(EMPTY))
     for name in arguments.get("empty") or ():
-        lines += _line(name, "(empty)")
-    return ["", "New values:", *lines] if lines else []
+        lines += _line(name, str(EMPTY))
+    return ["", gettext("New values:"), *lines] if lines else []
 
 
 def _names(queryset: models.QuerySet[Any], value: Any) -> str:
@@ -116,8 +119,10 @@ def _names(queryset: models.QuerySet[Any], value: Any) -> str:
     names = []
     for pk in value[:MAX_ITEMS]:
         names.append(row_name(rows[pk]) if pk in rows else Missing(queryset, pk).name)
-    more = f" and {len(value) - MAX_ITEMS} more" if len(value) > MAX_ITEMS else ""
-    return ", ".join(names) + more
+    listed = ", ".join(names)
+    if len(value) > MAX_ITEMS:
+        return fill(wording("{names} and {count} more"), names=listed, count=len(value) - MAX_ITEMS)
+    return listed
 
 
 def _lines_of_deletion(row: models.Model) -> list[str]:
@@ -134,4 +139,5 @@ def _lines_of_deletion(row: models.Model) -> list[str]:
     for queryset in collector.fast_deletes:
         name = str(queryset.model._meta.verbose_name_plural)
         counts[name] = counts.get(name, 0) + queryset.count()
-    return [f"This also deletes {count} {name}." for name, count in counts.items() if count]
+    deleted = gettext("This also deletes {count} {name}.")
+    return [fill(deleted, count=count, name=name) for name, count in counts.items() if count]

@@ -24,6 +24,7 @@ from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.errors import NotFound
 from agui.lazy_import import LazyImport
 from agui.models import get_conversation_model
+from agui.sentences import wording
 
 if TYPE_CHECKING:
     from agui.contrib.attachments import views
@@ -43,7 +44,7 @@ class AttachmentAdmin(RecordAdmin):
     ]
     list_select_related = ["owner"]
     search_fields = ["name", "=digest", "=id", f"owner__{USERNAME}"]
-    search_help_text = "A file's name, id or SHA-256, or a user's name"
+    search_help_text = wording("A file's name, id or SHA-256, or a user's name")
     fields = ["name", "media_type", "bytes", "digest", "who", "threads", "created_at", "download"]
     readonly_fields = ["bytes", "who", "threads", "download"]
 
@@ -70,21 +71,21 @@ class AttachmentAdmin(RecordAdmin):
         except NotFound as error:
             raise Http404(str(error)) from None
 
-    @admin.display(description="size")
+    @admin.display(description=wording("size"))
     def bytes(self, attachment: Attachment) -> str:
         return filesizeformat(attachment.size)
 
-    @admin.display
+    @admin.display(description=wording("uses"))
     def uses(self, attachment: Any) -> int:
         return attachment.used or 0
 
-    @admin.display
+    @admin.display(description=wording("threads"))
     def threads(self, attachment: Attachment) -> SafeString | str:
         used = attachment.uses.values("thread_id")
         threads = Thread.objects.filter(thread_id__in=used, scope=attachment.scope)[:20]
         return format_html_join(", ", "{}", [[link(thread)] for thread in threads]) or "-"
 
-    @admin.display
+    @admin.display(description=wording("download"))
     def download(self, attachment: Attachment) -> SafeString:
         page = reverse("admin:agui_attachments_attachment_download", args=[attachment.pk])
-        return format_html('<a href="{}">Download</a>', page)
+        return format_html('<a href="{}">{}</a>', page, wording("Download"))

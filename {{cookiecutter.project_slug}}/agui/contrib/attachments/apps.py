@@ -11,6 +11,7 @@ from agui.contrib.attachments.conf import AttachmentsSettings
 from agui.lazy_import import LazyImport
 from agui.part_values import Addition, NamedFile, Outdated, PersonalData
 from agui.parts import Part
+from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -48,7 +49,7 @@ else:
 class AttachmentsConfig(Part):
     name = "agui.contrib.attachments"
     label = "agui_attachments"
-    verbose_name = "Agent: attachments"
+    verbose_name = wording("Agent: attachments")
     settings = AttachmentsSettings
     takes_files = True
     page_modules = {
@@ -145,4 +146,8 @@ class AttachmentsConfig(Part):
     def admin_links(self, thread: "AbstractConversation") -> "list[SafeString]":
         own = models.Attachment.objects.filter(scope=thread.scope)
         number = own.filter(uses__thread_id=thread.thread_id).count()
-        return [lists.link_list(models.Attachment, f"files ({number})", of=thread)]
+        return [
+            lists.link_list(
+                models.Attachment, fill(wording("files ({number})"), number=number), of=thread
+            )
+        ]

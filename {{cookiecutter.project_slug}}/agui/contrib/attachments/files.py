@@ -15,6 +15,7 @@ from uuid import uuid4
 from django.core.files.uploadedfile import UploadedFile
 from django.db import router, transaction
 from django.db.models import Sum
+from django.utils.translation import gettext_lazy as _
 
 from agui import conf
 from agui.actor import Actor
@@ -22,6 +23,7 @@ from agui.contrib.attachments.conf import AttachmentsSettings
 from agui.contrib.attachments.encodings import encoding_of
 from agui.contrib.attachments.models import Attachment
 from agui.errors import TooLarge, UnsupportedMediaType
+from agui.sentences import fill_lazy
 
 CHUNK_BYTES = 64 * 1024
 UNKNOWN_TYPE = "application/octet-stream"
@@ -148,7 +150,10 @@ def check_room(attachment: Attachment) -> None:
     if limit is not None and total > limit:
         attachment.delete()
         raise TooLarge(
-            f"There is no room left: all of your files may have {limit} bytes together.",
+            fill_lazy(
+                _("There is no room left: all of your files may have {limit} bytes together."),
+                limit=limit,
+            ),
             limit=limit,
         )
 

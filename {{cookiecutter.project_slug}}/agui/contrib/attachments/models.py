@@ -2,6 +2,7 @@ import uuid
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from agui.models import Owned
 
@@ -14,7 +15,7 @@ class Attachment(Owned):
     media_type = models.CharField(max_length=100)
     encoding = models.CharField(max_length=20, default="utf-8", help_text="Of a text.")
     size = models.PositiveBigIntegerField(help_text="Bytes.")
-    digest = models.CharField(max_length=64, help_text="SHA-256 of the content, in hexadecimal.")
+    digest = models.CharField(max_length=64, help_text=_("SHA-256 of the content, in hexadecimal."))
     file = models.FileField(upload_to="attachments/%Y/%m/", max_length=255)
     created_at = models.DateTimeField(default=timezone.now)
 

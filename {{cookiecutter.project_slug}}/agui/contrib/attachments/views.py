@@ -17,6 +17,7 @@ from django.http import (
     StreamingHttpResponse,
 )
 from django.utils.http import content_disposition_header
+from django.utils.translation import gettext_lazy as _
 
 from agui import conf
 from agui.actor import Actor
@@ -64,7 +65,7 @@ class AttachmentView(AgentView):
         own = Attachment.objects.filter(scope=actor.scope)
         attachment = await own.filter(pk=kwargs["attachment_id"]).afirst()
         if attachment is None:
-            raise NotFound("There is no such attachment.")
+            raise NotFound(_("There is no such attachment."))
         if request.method == "DELETE":
             await attachment.adelete()
             return HttpResponse(status=204)
@@ -87,7 +88,7 @@ async def download(attachment: Attachment, *, with_content: bool = True) -> Http
     try:
         file = await run_in_thread(storage.open, name, "rb", pool="files")
     except FileNotFoundError:
-        raise NotFound("The file of this attachment is gone.") from None
+        raise NotFound(_("The file of this attachment is gone.")) from None
     if with_content:
         # A slow reader must not keep a database connection busy.
         await release_connections()

@@ -25,6 +25,7 @@ from agui.contrib.dashboard.page import (
 from agui.contrib.dashboard.periods import RANGES, figures_of, periods_of
 from agui.contrib.dashboard.rollup import midnight
 from agui.money import dollars
+from agui.sentences import fill, wording
 
 SPENDING = "agui.contrib.spending"
 
@@ -66,7 +67,7 @@ class DashboardAdmin(admin.ModelAdmin):
         users = top_users(request.user, midnight(periods[0].begin).date())
         context = {
             **self.admin_site.each_context(request),
-            "title": "Dashboard",
+            "title": wording("Dashboard"),
             "media": self.media,
             "ranges": [(name, text, name == span) for name, text in RANGES.items()],
             "tiles": tiles_of(whole),
@@ -100,6 +101,6 @@ def top_users(viewer: Any, since: date) -> list[list[str]] | None:
         name = names[owner].get_username() if owner in names else "-"
         cost_text = dollars(cost)
         if cost is not None and unpriced:
-            cost_text += " and more"
+            cost_text = fill(wording("{amount} and more"), amount=cost_text)
         table.append([name, count_text(tokens), cost_text])
     return table

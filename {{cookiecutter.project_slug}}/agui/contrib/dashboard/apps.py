@@ -9,6 +9,7 @@ from typing import Any
 from agui import clock
 from agui.part_values import Outdated
 from agui.parts import Part
+from agui.sentences import wording
 
 # The answer comes first: a user is waiting for it.
 DELAY_SECONDS = 5
@@ -17,7 +18,7 @@ DELAY_SECONDS = 5
 class DashboardConfig(Part):
     name = "agui.contrib.dashboard"
     label = "agui_dashboard"
-    verbose_name = "Agent: dashboard"
+    verbose_name = wording("Agent: dashboard")
     needs = ("agui.contrib.admin",)
 
     hour = 0

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from math import floor, log10
 from typing import Any
 
+from django.utils.functional import Promise
+
 WIDTH, HEIGHT = 1000, 200
 GAP = 0.18
 """The part of a bar's width that stays empty."""
@@ -23,7 +25,7 @@ Shape = dict[str, Any]
 class Series:
     """Numbers of one kind, one for each label; None if there is no number."""
 
-    name: str
+    name: str | Promise
     kind: str
     """Names its colour in dashboard.css."""
     values: Sequence[float | None]
@@ -33,7 +35,7 @@ class Series:
 class Chart:
     """The data with which a template draws a chart."""
 
-    title: str
+    title: str | Promise
     series: Sequence[Series]
     labels: Sequence[str]
     """The names of the bars, or of the points of a line, from left to right."""

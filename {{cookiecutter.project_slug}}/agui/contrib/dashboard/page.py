@@ -4,6 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from agui.contrib.dashboard.charts import Chart, Series
 from agui.contrib.dashboard.figures import (
     DENIED,
@@ -20,15 +23,24 @@ from agui.contrib.dashboard.figures import (
 from agui.contrib.dashboard.periods import Period
 from agui.models import Run
 from agui.money import dollars
+from agui.sentences import fill, wording
 
 # A paused run waits for its user, which is not a failure.
 WELL = (Run.Status.FINISHED, Run.Status.PAUSED)
 NEITHER = (Run.Status.CANCELLED, Run.Status.RUNNING)
 NOT_FAILED = WELL + NEITHER
 MAX_ROWS = 10
+MODEL_HEAD = (
+    wording("model"),
+    wording("runs"),
+    wording("read"),
+    wording("written"),
+    wording("cost"),
+)
 
 AllFigures = Sequence[Figures]
 Rows = Sequence[list[str]]
+Words = str | Promise
 
 
 def count_text(number: float) -> str:
@@ -63,39 +75,39 @@ def charts_of(periods: Sequence[Period], all_figures: AllFigures) -> list[Chart]
     first = [figures.first for figures in all_figures]
     total = [figures.total for figures in all_figures]
     return [
-        Chart("Runs", _runs(all_figures), labels, count_text),
-        Chart("Tokens", _tokens(all_figures), labels, count_text),
-        Chart("Cost", _cost(all_figures), labels, dollars, note=_cost_note(all_figures)),
-        Chart("Time to the first word", _times(first), labels, time_text, is_lines=True),
-        Chart("Time of the whole run", _times(total), labels, time_text, is_lines=True),
-        Chart("Tool calls", _calls(all_figures), labels, count_text),
+        Chart(wording("Runs"), _runs(all_figures), labels, count_text),
+        Chart(wording("Tokens"), _tokens(all_figures), labels, count_text),
+        Chart(wording("Cost"), _cost(all_figures), labels, dollars, note=_cost_note(all_figures)),
+        Chart(wording("Time to the first word"), _times(first), labels, time_text, is_lines=True),
+        Chart(wording("Time of the whole run"), _times(total), labels, time_text, is_lines=True),
+        Chart(wording("Tool calls"), _calls(all_figures), labels, count_text),
     ]
 
 
 def _runs(all_figures: AllFigures) -> list[Series]:
     return [
-        _series("ended well", "good", all_figures, Figures.ended, WELL),
-        _series("cancelled or on", "quiet", all_figures, Figures.ended, NEITHER),
-        _series("failed", "bad", all_figures, Figures.ended_otherwise, NOT_FAILED),
+        _series(wording("ended well"), "good", all_figures, Figures.ended, WELL),
+        _series(wording("cancelled or on"), "quiet", all_figures, Figures.ended, NEITHER),
+        _series(wording("failed"), "bad", all_figures, Figures.ended_otherwise, NOT_FAILED),
     ]
 
 
 def _tokens(all_figures: AllFigures) -> list[Series]:
     return [
-        _series("read", "a", all_figures, Figures.used, TOKENS_IN),
-        _series("written", "b", all_figures, Figures.used, TOKENS_OUT),
+        _series(wording("read"), "a", all_figures, Figures.used, TOKENS_IN),
+        _series(wording("written"), "b", all_figures, Figures.used, TOKENS_OUT),
     ]
 
 
 def _cost(all_figures: AllFigures) -> list[Series]:
-    return [_series("US dollars", "a", all_figures, Figures.used, DOLLARS)]
+    return [_series(wording("US dollars"), "a", all_figures, Figures.used, DOLLARS)]
 
 
 def _cost_note(all_figures: AllFigures) -> str:
     unpriced = sum(figures.used(UNPRICED) for figures in all_figures)
     if not unpriced:
         return ""
-    return f"Without {count_text(unpriced)} runs whose price is not known."
+    return fill(_("Without {number} runs whose price is not known."), number=count_text(unpriced))
 
 
 def _times(counts: Sequence[Counter[int]]) -> list[Series]:
@@ -107,14 +119,14 @@ def _times(counts: Sequence[Counter[int]]) -> list[Series]:
 
 def _calls(all_figures: AllFigures) -> list[Series]:
     return [
-        _series("success", "good", all_figures, Figures.calls, SUCCESS),
-        _series("denied", "quiet", all_figures, Figures.calls, DENIED),
-        _series("failed", "bad", all_figures, Figures.calls, FAILED),
+        _series(wording("success"), "good", all_figures, Figures.calls, SUCCESS),
+        _series(wording("denied"), "quiet", all_figures, Figures.calls, DENIED),
+        _series(wording("failed"), "bad", all_figures, Figures.calls, FAILED),
     ]
 
 
 def _series(
-    name: str,
+    name: Words,
     kind: str,
     all_figures: Sequence[Any],
     measure: Callable[[Any, Any], float | None],
@@ -123,51 +135,60 @@ def _series(
     return Series(name, kind, [measure(figures, what) for figures in all_figures])
 
 
-def tiles_of(whole: Figures) -> list[tuple[str, str]]:
+def tiles_of(whole: Figures) -> list[tuple[Words, str]]:
     """List the names and the values of the tiles."""
     runs = whole.endings.total()
     calls = sum(sum(numbers) for numbers in whole.tools.values())
     tokens = whole.used(TOKENS_IN) + whole.used(TOKENS_OUT)
     return [
-        ("Runs", f"{runs:,}"),
-        ("Failed", share_text(whole.ended_otherwise(NOT_FAILED), runs)),
-        ("Tokens", count_text(tokens)),
+        (wording("Runs"), f"{runs:,}"),
+        (wording("Failed"), share_text(whole.ended_otherwise(NOT_FAILED), runs)),
+        (wording("Tokens"), count_text(tokens)),
         _cost_tile(whole),
-        ("First word, p50", time_text(percentile(whole.first, 0.5))),
-        ("First word, p95", time_text(percentile(whole.first, 0.95))),
-        ("Whole run, p50", time_text(percentile(whole.total, 0.5))),
-        ("Whole run, p95", time_text(percentile(whole.total, 0.95))),
-        ("Tool calls", f"{calls:,}"),
-        ("Tool calls failed", share_text(whole.calls(FAILED), calls)),
+        (wording("First word, p50"), time_text(percentile(whole.first, 0.5))),
+        (wording("First word, p95"), time_text(percentile(whole.first, 0.95))),
+        (wording("Whole run, p50"), time_text(percentile(whole.total, 0.5))),
+        (wording("Whole run, p95"), time_text(percentile(whole.total, 0.95))),
+        (wording("Tool calls"), f"{calls:,}"),
+        (wording("Tool calls failed"), share_text(whole.calls(FAILED), calls)),
     ]
 
 
-def _cost_tile(whole: Figures) -> tuple[str, str]:
+def _cost_tile(whole: Figures) -> tuple[Words, str]:
     cost = whole.used(DOLLARS)
     if not whole.used(UNPRICED):
-        return "Cost", dollars(cost)
+        return wording("Cost"), dollars(cost)
     # If no run has a known price, $0.00 would be wrong.
     if whole.endings.total() and not cost:
-        return "Cost", "-"
-    return "Cost, at least", dollars(cost)
+        return wording("Cost"), "-"
+    return wording("Cost, at least"), dollars(cost)
 
 
 def tables_of(whole: Figures, users: Rows | None) -> list[dict[str, Any]]:
     """List the tables. `users` are the rows of those who spent most, if the viewer may see them."""
     tables = [
-        _table("Errors", "ending, runs, of all", _error_rows(whole)),
-        _table("Models", "model, runs, read, written, cost", _model_rows(whole)),
-        _table("Tools", "tool, calls, failed, denied", _tool_rows(whole)),
+        _table(
+            wording("Errors"),
+            [wording("ending"), wording("runs"), wording("of all")],
+            _error_rows(whole),
+        ),
+        _table(wording("Models"), MODEL_HEAD, _model_rows(whole)),
+        _table(
+            wording("Tools"),
+            [wording("tool"), wording("calls"), wording("failed"), wording("denied")],
+            _tool_rows(whole),
+        ),
     ]
     if users is not None:
-        tables.append(_table("Users who spent most", "user, tokens, cost", users))
+        head = [wording("user"), wording("tokens"), wording("cost")]
+        tables.append(_table(wording("Users who spent most"), head, users))
     return tables
 
 
-def _table(title: str, head: str, rows: Rows) -> dict[str, Any]:
+def _table(title: Words, head: Sequence[Words], rows: Rows) -> dict[str, Any]:
     return {
         "title": title,
-        "head": head.split(", "),
+        "head": head,
         "rows": rows[:MAX_ROWS],
     }
 
@@ -180,12 +201,18 @@ def _error_rows(whole: Figures) -> Rows:
         if status in NOT_FAILED:
             continue
         row = [
-            f"{status}: {code}" if code else status,
+            _ending(status, code),
             f"{number:,}",
             share_text(number, runs),
         ]
         rows.append(row)
     return rows
+
+
+def _ending(status: str, code: str) -> str:
+    labels = dict(Run.Status.choices)
+    label = str(labels.get(status, status))
+    return f"{label}: {code}" if code else label
 
 
 def _model_rows(whole: Figures) -> Rows:
@@ -197,7 +224,7 @@ def _model_rows(whole: Figures) -> Rows:
         if unpriced >= runs:
             cost = "-"
         elif unpriced:
-            cost += " and more"
+            cost = fill(wording("{amount} and more"), amount=cost)
         row = [
             model or "-",
             f"{runs:,.0f}",

@@ -25,6 +25,8 @@ class Order(BaseModel):
     answers: DeferredToolResults | None
     headers: dict[str, str] = {}
     """The trace of the request, as headers."""
+    language: str = ""
+    """The language of the user; empty in an order of an older version."""
 
 
 ORDER = TypeAdapter(Order)

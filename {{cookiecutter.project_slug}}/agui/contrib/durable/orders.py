@@ -11,6 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import resolve
+from django.utils.translation import get_language
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
 from agui import parts
@@ -53,6 +54,7 @@ async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: s
         run_input=run_input.model_copy(update=changes),
         answers=turn.answers,
         headers=headers,
+        language=get_language() or "",
     )
     # Without Redis, the worker that takes the run waits for it.
     with suppress(Unavailable):
@@ -83,14 +85,14 @@ async def accept(key: str) -> Ordered | None:
     log = await _adopt(row, order.fingerprint)
     attempts = claimed.attempts + 1
     # A `save` would bring back an order that another worker has closed meanwhile.
-    await in_database(lambda: RunOrder.objects.filter(pk=key).update(attempts=attempts))
+    await in_database(lambda: RunOrder.objects.filter(run_id=key).update(attempts=attempts))
     return Ordered(row, order, attempts, view.endpoint, store, log)
 
 
 def _claim(key: str) -> RunOrder | None:
     with transaction.atomic():
         # If this worker was slow, another one has the run by now.
-        free = RunOrder.objects.filter(pk=key, run__process="").select_related("run")
+        free = RunOrder.objects.filter(run_id=key, run__process="").select_related("run")
         order = free.select_for_update(of=("run",)).first()
         if order is not None:
             Run.objects.filter(pk=key).update(process=process_name(), seen_at=Now())

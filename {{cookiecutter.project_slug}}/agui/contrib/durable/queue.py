@@ -101,7 +101,7 @@ def forget_ended() -> None:
             name=WORKFLOW, end_time=before, limit=BATCH, load_input=False, load_output=False
         )
         keys = {workflow.workflow_id for workflow in workflows}
-        running = RunOrder.objects.filter(pk__in=keys)
+        running = RunOrder.objects.filter(run_id__in=keys)
         ended = keys - set(map(str, running.values_list("pk", flat=True)))
         if not ended:
             return

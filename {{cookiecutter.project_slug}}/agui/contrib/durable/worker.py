@@ -9,12 +9,15 @@ from contextlib import suppress
 
 from asgiref.sync import ThreadSensitiveContext
 from dbos import DBOS, WorkflowStatus
+from django.conf import settings
 from django.db.models.functions import Now
+from django.utils.translation import override
 
 from agui import clock, conf, parts
 from agui.blocking.executor import in_database, owner
 from agui.blocking.patience import Patience, patience
 from agui.contrib.durable.models import RunOrder, ToolOutcome
+from agui.contrib.durable.ordered import Ordered
 from agui.contrib.durable.orders import accept, activate
 from agui.contrib.durable.queue import (
     NAME,
@@ -105,6 +108,13 @@ async def _execute(key: str) -> None:
     if run is None:
         return
     owner.set(run.row.scope)
+    with override(run.order.language or settings.LANGUAGE_CODE):
+        await _finish_order(run)
+    await in_database(_close, key)
+
+
+async def _finish_order(run: Ordered) -> None:
+    """Execute a run, or end it if nobody can."""
     active = None
     is_running = run.row.status == Run.Status.RUNNING
     if is_running and run.attempts <= MAX_ATTEMPTS:
@@ -118,7 +128,6 @@ async def _execute(key: str) -> None:
             await recover_run(run.store, run.row)
             run.row.status = Run.Status.INTERRUPTED
         await finish(run)
-    await in_database(_close, key)
 
 
 def _close(key: str) -> None:

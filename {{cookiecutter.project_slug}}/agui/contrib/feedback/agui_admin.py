@@ -9,6 +9,7 @@ from agui.contrib.admin.lists import USERNAME, RecordAdmin, change_page, link, m
 from agui.contrib.admin.threads import ConversationAdmin
 from agui.contrib.feedback.models import Feedback
 from agui.models import Run
+from agui.sentences import wording
 
 
 @admin.register(Feedback)
@@ -17,7 +18,9 @@ class FeedbackAdmin(RecordAdmin):
     list_display = [moment("updated_at"), "value", "remark", "who", "thread_title"]
     list_filter = ["value", ("comment", admin.EmptyFieldListFilter), "updated_at"]
     search_fields = ["comment", "=thread__thread_id", "=message_id", f"thread__owner__{USERNAME}"]
-    search_help_text = "Words of a comment, a user's name, or the id of a conversation or answer"
+    search_help_text = wording(
+        "Words of a comment, a user's name, or the id of a conversation or answer"
+    )
     fields = [
         "updated_at",
         "value",
@@ -34,26 +37,26 @@ class FeedbackAdmin(RecordAdmin):
         heavy = [f"thread__{name}" for name in (*ConversationAdmin.heavy, "usage")]
         return super().get_queryset(request).select_related("thread__owner").defer(*heavy)
 
-    @admin.display(description="comment", ordering="comment")
+    @admin.display(description=wording("comment"), ordering="comment")
     def remark(self, feedback: Feedback) -> str:
         return truncatechars(feedback.comment, 120) or "-"
 
-    @admin.display(description="owner")
+    @admin.display(description=wording("owner"))
     def who(self, feedback: Feedback) -> SafeString | str:
         return super().who(feedback.thread)
 
-    @admin.display(description="thread")
+    @admin.display(description=wording("thread"))
     def thread_title(self, feedback: Feedback) -> SafeString | str:
         return link(feedback.thread)
 
-    @admin.display
+    @admin.display(description=wording("answer"))
     def answer(self, feedback: Feedback) -> SafeString:
         """Link to the version of the conversation that ends with the answer."""
         page = change_page(feedback.thread)
-        link_html = '<a href="{}?end={}">The conversation up to it</a>'
-        return format_html(link_html, page, feedback.entry)
+        text = wording("The conversation up to it")
+        return format_html('<a href="{}?end={}">{}</a>', page, feedback.entry, text)
 
-    @admin.display(description="run")
+    @admin.display(description=wording("run"))
     def answered_by(self, feedback: Feedback) -> SafeString | str:
         if feedback.run is None:
             return "-"

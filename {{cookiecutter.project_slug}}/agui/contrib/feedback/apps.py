@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 from agui.lazy_import import LazyImport
 from agui.part_values import PersonalData
 from agui.parts import Part
+from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -22,7 +23,7 @@ else:
 class FeedbackConfig(Part):
     name = "agui.contrib.feedback"
     label = "agui_feedback"
-    verbose_name = "Agent: feedback"
+    verbose_name = wording("Agent: feedback")
     page_modules = {"feedback": "agui_feedback/judging.js"}
 
     def routes(self) -> dict[str, tuple[str, str]]:
@@ -42,4 +43,10 @@ class FeedbackConfig(Part):
 
     def admin_links(self, thread: "AbstractConversation") -> "list[SafeString]":
         count = models.Feedback.objects.filter(thread=thread.pk).count()
-        return [lists.link_list(models.Feedback, f"feedback ({count})", thread=thread.pk)]
+        return [
+            lists.link_list(
+                models.Feedback,
+                fill(wording("feedback ({number})"), number=count),
+                thread=thread.pk,
+            )
+        ]

@@ -4,6 +4,7 @@ import json
 from typing import Any, TypedDict
 
 from django.db import IntegrityError
+from django.utils.translation import gettext_lazy as _
 
 from agui import clock
 from agui.actor import Actor
@@ -55,7 +56,7 @@ def give_feedback(
     thread = Thread.objects.filter(thread_id=thread_id, scope=scope).first()
     entry = _find_answer(thread, message_id) if thread else None
     if thread is None or entry is None:
-        raise NotFound("There is no such thread, or no such answer in it.")
+        raise NotFound(_("There is no such thread, or no such answer in it."))
     if not value:
         Feedback.objects.filter(thread=thread.pk, message_id=message_id).delete()
         return None
@@ -73,7 +74,7 @@ def give_feedback(
         )
     except IntegrityError:
         # The thread has just been deleted.
-        raise NotFound("There is no such thread.") from None
+        raise NotFound(_("There is no such thread.")) from None
     return rating
 
 

@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext_lazy as _
 
 from agui.actor import Actor
 from agui.blocking.executor import in_database
@@ -9,6 +10,7 @@ from agui.errors import BadRequest, NotFound
 from agui.http.bodies import read_object
 from agui.http.thread_actions import ThreadAction
 from agui.protocol.run_input import check_message_id, check_thread_id
+from agui.sentences import fill_lazy
 
 
 class ThreadFeedbackView(ThreadAction):
@@ -28,10 +30,12 @@ class ThreadFeedbackView(ThreadAction):
         if not isinstance(message_id, str) or not is_value:
             raise BadRequest("Send a message_id, and a value: 1, -1, or 0 to remove the rating.")
         if not isinstance(comment, str) or len(comment) > MAX_COMMENT_CHARS:
-            raise BadRequest(f"A comment has at most {MAX_COMMENT_CHARS} characters.")
+            raise BadRequest(
+                fill_lazy(_("A comment has at most {limit} characters."), limit=MAX_COMMENT_CHARS)
+            )
         check_message_id(message_id)
         if not is_kept():
-            raise NotFound("There is no such thread, or no such answer in it.")
+            raise NotFound(_("There is no such thread, or no such answer in it."))
         rating = await in_database(
             give_feedback, kwargs["thread_id"], actor.scope, message_id, value, comment
         )

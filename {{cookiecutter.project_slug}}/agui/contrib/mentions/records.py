@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
 from pydantic_ai import RunContext
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability
@@ -81,7 +82,7 @@ class Mentions(AbstractCapability[Any]):
                 return await in_database(lambda: _rows(search(user, text)), pool="tools")
         except TimeoutError:
             logger.warning("Mention search %r timed out after %s s", search, TIMEOUT_SECONDS)
-            raise Unavailable("The search takes too long. Try again soon.") from None
+            raise Unavailable(_("The search takes too long. Try again soon.")) from None
 
 
 def _rows(mentions: Iterable[Mention]) -> list[dict[str, str]]:

@@ -1,12 +1,14 @@
 from typing import Any, Self
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext_lazy as _
 
 from agui.actor import Actor
 from agui.contrib.mentions.records import Mentions
 from agui.contrib.mentions.references import MAX_CHARS
 from agui.errors import BadRequest
 from agui.http.views import AgentView, DjangoAGUIView
+from agui.sentences import fill_lazy
 
 
 class MentionsView(AgentView):
@@ -27,6 +29,8 @@ class MentionsView(AgentView):
         # A text column refuses NUL.
         q = request.GET.get("q", "").replace("\0", "").strip()
         if len(q) > MAX_CHARS:
-            raise BadRequest(f"Search for at most {MAX_CHARS} characters.")
+            raise BadRequest(
+                fill_lazy(_("Search for at most {limit} characters."), limit=MAX_CHARS)
+            )
         mentions = await self.mentions.find(actor.user, q) if self.mentions else []
         return JsonResponse({"mentions": mentions})

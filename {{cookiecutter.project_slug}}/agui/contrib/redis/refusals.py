@@ -17,7 +17,7 @@ def dump_refusal(error: BaseException) -> str:
             "error": type(error).__name__,
             "status": error.status,
             "code": error.code,
-            "message": str(error),
+            "message": str(error.sentence),
             "headers": error.headers,
             "extra": error.extra,
         }

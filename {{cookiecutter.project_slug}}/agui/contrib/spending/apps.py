@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.db.models.signals import post_save
+from django.utils.translation import gettext_lazy as _
 
 from agui import conf
 from agui.actor import Actor
@@ -11,6 +12,7 @@ from agui.contrib.spending.conf import SpendingSettings
 from agui.errors import HINTS, RUN_ERRORS
 from agui.part_values import Addition, EndedRun, Outdated, PersonalData
 from agui.parts import Part
+from agui.sentences import wording
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RunUsage
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 class SpendingConfig(Part):
     name = "agui.contrib.spending"
     label = "agui_spending"
-    verbose_name = "Agent: spending"
+    verbose_name = wording("Agent: spending")
     settings = SpendingSettings
 
     def ready(self) -> None:
@@ -27,7 +29,7 @@ class SpendingConfig(Part):
         from agui.contrib.spending.models import Budget
 
         checks.register()
-        RUN_ERRORS["budget_exceeded"] = "Your budget is used up. What was done so far is kept."
+        RUN_ERRORS["budget_exceeded"] = _("Your budget is used up. What was done so far is kept.")
         HINTS["budget_exceeded"] = (
             'AGUI["SPENDING"] and the budgets in the admin say who may spend what.'
         )

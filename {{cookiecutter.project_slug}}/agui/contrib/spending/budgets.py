@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from agui import clock, conf
 from agui.blocking.executor import in_database
@@ -32,8 +33,15 @@ BELIEVED_SECONDS = 10
 """The time for which a process relies on its copy of the table of budgets."""
 
 
+USED_UP = {
+    "day": _("Your budget for this day is used up."),
+    "week": _("Your budget for this week is used up."),
+    "month": _("Your budget for this month is used up."),
+}
+
+
 class BudgetExceeded(TooManyRequests):
-    code, message = "budget_exceeded", "Your budget is used up."
+    code, message = "budget_exceeded", _("Your budget is used up.")
 
 
 class Allowed(NamedTuple):
@@ -95,7 +103,7 @@ async def check_budget(user: Any, scope: str) -> None:
         period, resets_at = used_up
         seconds = max(1, ceil((resets_at - clock.now()).total_seconds()))
         raise BudgetExceeded(
-            f"Your budget for this {period} is used up.",
+            USED_UP[period],
             headers={"Retry-After": str(seconds)},
             period=period,
             resets_at=resets_at.isoformat(),

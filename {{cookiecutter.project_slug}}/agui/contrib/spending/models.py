@@ -3,32 +3,34 @@
 from django.conf import settings
 from django.core.validators import MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from agui.models import Owned
+from agui.sentences import wording
 
 
 class Spending(Owned):
     """Usage of a model by a user or a visitor on a day. It outlives runs and conversations."""
 
-    day = models.DateField(help_text="In the site's time zone.")
+    day = models.DateField(help_text=_("In the site's time zone."))
     model = models.CharField(max_length=255)
     requests = models.PositiveBigIntegerField(default=0)
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
     unpriced = models.PositiveBigIntegerField(
-        default=0, help_text="Requests whose price nobody knows."
+        default=0, help_text=_("Requests whose price nobody knows.")
     )
     cost = models.DecimalField(
         max_digits=20,
         decimal_places=10,
         null=True,
         blank=True,
-        help_text="US dollars, of the other requests.",
+        help_text=_("US dollars, of the other requests."),
     )
 
     class Meta:
         ordering = ["-day", "-pk"]
-        verbose_name_plural = "spending"
+        verbose_name_plural = wording("spending")
         indexes = [models.Index(fields=["day"])]
         constraints = [
             models.UniqueConstraint(fields=["scope", "day", "model"], name="agui_spending_once")
@@ -60,9 +62,9 @@ class Budget(models.Model):
     """The budget of a user, or of each user of a group, in a period."""
 
     class Period(models.TextChoices):
-        DAY = "day"
-        WEEK = "week", "week, from Monday"
-        MONTH = "month"
+        DAY = "day", wording("Day")
+        WEEK = "week", wording("week, from Monday")
+        MONTH = "month", wording("Month")
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
@@ -77,11 +79,12 @@ class Budget(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(0)],
-        help_text="US dollars. Empty: as the next budget says. "
-        "It needs models whose price is known.",
+        help_text=_(
+            "US dollars. Empty: as the next budget says. It needs models whose price is known."
+        ),
     )
     tokens = models.PositiveBigIntegerField(
-        null=True, blank=True, help_text="In and out. Empty: as the next budget says."
+        null=True, blank=True, help_text=_("In and out. Empty: as the next budget says.")
     )
 
     class Meta:
@@ -90,22 +93,22 @@ class Budget(models.Model):
             models.CheckConstraint(
                 condition=models.Q(user=None) ^ models.Q(group=None),
                 name="agui_budget_of_one",
-                violation_error_message="Name a user, or a group, and not both.",
+                violation_error_message=_("Name a user, or a group, and not both."),
             ),
             models.CheckConstraint(
                 condition=models.Q(cost__isnull=False) | models.Q(tokens__isnull=False),
                 name="agui_budget_of_something",
-                violation_error_message="Say how much: a cost, tokens, or both.",
+                violation_error_message=_("Say how much: a cost, tokens, or both."),
             ),
             models.UniqueConstraint(
                 fields=["user", "period"],
                 name="agui_budget_of_user",
-                violation_error_message="This user has a budget for this period: change that.",
+                violation_error_message=_("This user has a budget for this period: change that."),
             ),
             models.UniqueConstraint(
                 fields=["group", "period"],
                 name="agui_budget_of_group",
-                violation_error_message="This group has a budget for this period: change that.",
+                violation_error_message=_("This group has a budget for this period: change that."),
             ),
         ]
 

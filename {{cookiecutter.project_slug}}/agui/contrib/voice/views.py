@@ -13,6 +13,7 @@ from asgiref.sync import sync_to_async
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy as _
 
 from agui import conf, parts
 from agui.actor import Actor
@@ -22,6 +23,7 @@ from agui.errors import BadRequest, NotFound, Unavailable, Unprocessable, Unsupp
 from agui.http.throttle import throttle
 from agui.http.uploads import FORM_BYTES, check_upload_length, read_upload
 from agui.http.views import AgentView
+from agui.sentences import fill_lazy
 
 logger = logging.getLogger("agui.voice")
 
@@ -37,6 +39,7 @@ AUDIO: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
 LANGUAGE = re.compile(r"[a-z]{2}")
 # With these statuses, the service refuses the recording. Others are failures of the service.
 REFUSED = (400, 413, 415, 422)
+NOT_NOW = _("The recording can't be transcribed now. Try again soon.")
 
 
 class Transcriber(Protocol):
@@ -74,16 +77,16 @@ class OpenAITranscriber:
                     len(audio),
                     answer.status_code,
                 )
-                raise Unprocessable("The recording could not be understood.")
+                raise Unprocessable(_("The recording could not be understood."))
             text = answer.raise_for_status().json()["text"]
         except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:
             # The text of the error may quote the recording, so the log has only its type.
             logger.warning(
                 "Transcription by model %r failed: %s", settings.model, type(error).__name__
             )
-            raise Unavailable("The recording can't be transcribed now. Try again soon.") from None
+            raise Unavailable(NOT_NOW) from None
         if not isinstance(text, str):
-            raise Unavailable("The recording can't be transcribed now. Try again soon.")
+            raise Unavailable(NOT_NOW)
         return text.strip()
 
 
@@ -133,4 +136,8 @@ def kind_of(audio: bytes) -> tuple[str, str]:
         if pattern.match(audio):
             return suffix, media_type
     accepted = ", ".join(suffix for _, suffix, _ in AUDIO)
-    raise UnsupportedMediaType(f"This kind of recording is not accepted. Accepted are: {accepted}.")
+    raise UnsupportedMediaType(
+        fill_lazy(
+            _("This kind of recording is not accepted. Accepted are: {kinds}."), kinds=accepted
+        )
+    )

@@ -225,7 +225,7 @@ export class ChatPage {
   #escape(event) {
     const { host } = this.#parts;
     if (event.key !== "Escape") return;
-    if (this.#companions.isModal) return;
+    if (this.#companions.isModal || host.querySelector(":popover-open")) return;
     event.preventDefault();
     if (this.#session.busy) this.#session.stop();
     else if (host.hasAttribute("placement")) host.toggle(true);

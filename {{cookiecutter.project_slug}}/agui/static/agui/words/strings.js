@@ -77,6 +77,9 @@ export const STRINGS = {
 const TABLES = {
   ar: () => import("./languages/ar.js"),
   de: () => import("./languages/de.js"),
+  es: () => import("./languages/es.js"),
+  fr: () => import("./languages/fr.js"),
+  ja: () => import("./languages/ja.js"),
 };
 
 /**
