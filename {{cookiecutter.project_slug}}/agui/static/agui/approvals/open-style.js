@@ -54,7 +54,6 @@ export const OPEN_STYLE = `
 .folded-row > summary > span:last-child { font-weight: 550; }
 .folded-row > summary + * { padding-block: .1rem .6rem; padding-inline-start: 1.35rem; }
 @media (pointer: coarse) { .folded-row > summary { min-height: 2.75rem; } }
-/* The reason of a denial stays in sight, too. */
 .question-view > .arguments + form {
   background: var(--_background); bottom: 0; padding-top: .5rem; position: sticky; z-index: 1;
 }

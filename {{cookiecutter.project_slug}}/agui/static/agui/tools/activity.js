@@ -47,7 +47,7 @@ export async function showActivity(element, message, context) {
   const own = /** @type {Draw | undefined} */ (
     context.seams.get(`activity ${message.activityType}`)
   );
-  element.hidden = !own && message.activityType.startsWith(EVENT);
+  element.hidden = !own && message.activityType?.startsWith(EVENT);
   const kind = `${own ? "own" : "ours"} ${message.activityType}`;
   try {
     const made = state.views.get(kind) ?? (await makeView(message.activityType, own, context));
