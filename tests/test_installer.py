@@ -1080,5 +1080,6 @@ def test_the_parts_are_those_of_the_template():
     )
     assert source.PARTS["everything"] == [name for name in parts if name != "__pycache__"]
     hook = (ROOT / "hooks/post_gen_project.py").read_text()
-    minimal, more = map(ast.literal_eval, re.findall(r"^(?:MINIMAL|STANDARD = MINIMAL \|) =? ?(\{.*?\})", hook, re.M | re.S))
+    sets = re.findall(r"^(?:MINIMAL|STANDARD = MINIMAL \|) =? ?(\{.*?\})", hook, re.M | re.S)
+    minimal, more = map(ast.literal_eval, sets)
     assert set(source.PARTS["standard"]) == minimal | more
