@@ -41,7 +41,7 @@ PLACES = {
     "users": PYTHON,
     "users/templates/registration": r"(login|locked_out)\.html",
     "agui/management/agent_template(/[a-z]+(/app_name)?)?": r"[a-z_]+\.(py-tpl|yaml|css|html|svg)",
-    "(agui/)?locale/(ar|de|es|fr|ja)/LC_MESSAGES": r"django\.(po|mo)",
+    "agui/locale/(ar|de|es|fr|ja)/LC_MESSAGES": r"django\.(po|mo)",
     "(agui(/contrib/[a-z_]+)?|assistant|users)/migrations": r"__init__\.py|\d{4}_[a-z0-9_]+\.py",
     "(assistant|users)/tests": PYTHON,
 }

@@ -1,4 +1,4 @@
-"""The words of the engine and of a project's own pages: whole, and compiled from what stands beside them."""
+"""The words of the engine and of a new project's pages: whole, and compiled from what stands beside them."""
 
 import ast
 import gettext
@@ -18,7 +18,6 @@ from conftest import ROOT, TEMPLATE_NAME, page_folders
 
 PROJECT = ROOT / TEMPLATE_NAME
 ENGINE = PROJECT / "agui"
-LOCALES = sorted(PROJECT.glob("locale/*/LC_MESSAGES"))
 ENGINE_LOCALES = sorted(ENGINE.glob("locale/*/LC_MESSAGES"))
 MARKED = re.compile(r"""\{% translate (?:"([^"]+)"|'([^']+)')(?: context "(\w+)")?(?: as \w+)? %}|[ (]_\("([^"]+)"\)""")
 BLOCK = re.compile(r"{% blocktranslate[^%]*%}(.*?)(?:{% plural %}(.*?))?{% endblocktranslate %}")
@@ -81,10 +80,10 @@ def name_of(folder: Path) -> str:
     return f"{folder.parent.parent.parent.name}-{folder.parent.name}"
 
 
-@pytest.mark.parametrize("folder", LOCALES + ENGINE_LOCALES, ids=name_of)
+@pytest.mark.parametrize("folder", ENGINE_LOCALES, ids=name_of)
 def test_the_words_are_whole(folder: Path):
     source, messages = read(folder)
-    assert set(messages) == (of_engine() if folder in ENGINE_LOCALES else of_project())
+    assert set(messages) == of_engine() | of_project()
     with (folder / "django.mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)
     for (context, name), message in messages.items():
@@ -135,8 +134,7 @@ def test_there_is_one_for_each_language_of_the_settings():
     first, *others = re.findall(r'\("(\w+)"', languages)
     assert first == "en"
     strings = {path.stem for path in (ENGINE / "static/agui/words/languages").glob("*.js")}
-    for folders in (LOCALES, ENGINE_LOCALES):
-        assert sorted(others) == [folder.parent.name for folder in folders]
+    assert sorted(others) == [folder.parent.name for folder in ENGINE_LOCALES]
     assert set(others) <= strings
 
 
@@ -166,12 +164,15 @@ def test_the_command_reads_the_tables_as_javascript_does(tmp_path: Path):
     """)
     done = subprocess.run(["node", script, *modules], capture_output=True, text=True, check=True, timeout=60)
     by_node = json.loads(done.stdout)
-    of_times = by_node[str(tmp_path / "agui/words/times.js")]
-    words = {}
+    words, of_others = {}, {}
     for module in modules:
-        table = word_tables.read_table(module)
-        # A module may take in the words of another table: the command reads them there.
-        assert {**of_times, **table} == {**of_times, **by_node[str(module)]}, module
-        if module.parent.name != "languages":
+        table, node = word_tables.read_table(module), by_node[str(module)]
+        assert {name: node.get(name) for name in table} == table, module
+        if module.parent.name == "languages":
+            assert node.keys() == table.keys()
+        else:
             words.update(table)
+            # A module may take in the words of another table: the command reads them there.
+            of_others.update({name: text for name, text in node.items() if name not in table})
+    assert {name: words.get(name) for name in of_others} == of_others
     assert word_tables.english() == words

@@ -26,6 +26,7 @@ PARTS = [
     if "page_modules = " in path.read_text()
 ]
 SHARED = "export const a = 1;\n"
+TEXT = re.compile("`[^`]*`")
 
 
 def modules_of(folder: Path) -> dict[str, str]:
@@ -55,7 +56,8 @@ def test_all_modules_and_styles_can_be_minified(caplog: pytest.LogCaptureFixture
     for name, text in files.items():
         short = minified(name, text)
         assert "/*" not in short
-        assert len(short) < 0.95 * len(text), name
+        # A style in a module is a text, which stays.
+        assert len(TEXT.sub("", short)) < 0.95 * len(TEXT.sub("", text)), name
     assert not caplog.messages
 
 

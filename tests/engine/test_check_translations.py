@@ -12,6 +12,8 @@ from django.core.management import CommandError, call_command
 from agui.management.catalogs import read_catalog
 from agui.management.word_tables import LANGUAGES, Unreadable, english, read_table
 
+LOCALE = Path(__file__).parent.parent / "fixtures/locale"
+
 if len(project.LANGUAGES) < 2:
     pytest.skip("The project has one language", allow_module_level=True)
 
@@ -74,8 +76,8 @@ def test_a_language_without_a_table_or_catalogs():
 
 @pytest.fixture
 def catalog(tmp_path: Path, settings: Any) -> Path:
-    """The project's own catalogs, in a copy; the one to spoil is the French one."""
-    shutil.copytree(project.LOCALE_PATHS[0], tmp_path / "locale")
+    """Catalogs of a project in German and French; the one to spoil is the French one."""
+    shutil.copytree(LOCALE, tmp_path / "locale")
     settings.LOCALE_PATHS = [tmp_path / "locale"]
     return tmp_path / "locale/fr/LC_MESSAGES/django.po"
 
