@@ -104,10 +104,13 @@ function assistantView(context) {
     if (!tools.parentNode) prose.element.after(tools);
     if (!ToolCard) loadToolCard().then((isThere) => isThere && update(message, session));
     for (const call of message.toolCalls) {
+      const state = conversation.calls[call.id];
+      // When the card has come, another conversation may be open.
+      if (!state) continue;
       const interrupt = conversation.interrupts.find((one) => one.toolCallId === call.id);
       cardOf(call)?.update(
         call,
-        conversation.calls[call.id],
+        state,
         interrupt,
         interrupt && session.decisionOn(interrupt),
         conversation.messages,
