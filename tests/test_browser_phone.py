@@ -84,6 +84,7 @@ def test_titles_have_the_row_and_one_menu_has_all_that_users_do(phone):
     expect(row(phone, "The party")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_fingers_open_and_close_the_list_and_the_menu_of_a_row(phone):
     move(phone, (20, 350), (320, 355))
     expect(drawer(phone)).to_be_visible()
@@ -132,6 +133,7 @@ def test_back_closes_what_is_open_and_leaves_the_conversation(phone):
     phone.wait_for_function("id => new URLSearchParams(location.search).get('thread') !== id", arg=opened)
 
 
+@pytest.mark.nightly
 def test_on_screen_keyboard_covers_no_input(phone):
     """Safari shrinks nothing for its keyboard, and says only what is visible."""
     phone.evaluate("""() => {

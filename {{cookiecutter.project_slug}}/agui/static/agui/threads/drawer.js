@@ -145,7 +145,10 @@ export class ThreadsDrawer {
     if (this.#isBeside) {
       this.element.open = false;
       this.#closed();
-    } else this.element.close();
+    } else {
+      this.#release(); // A step back may come before the event of the dialog.
+      this.element.close();
+    }
   }
 
   /** Follow what happens in the chat. @param {string | null} current */
