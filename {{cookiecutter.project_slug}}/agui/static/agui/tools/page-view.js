@@ -97,7 +97,11 @@ class PageView {
       const seen = /** @type {AskedCall} */ (this.#seen(shown));
       setAttribute(this.#face, "aria-label", interrupt ? seen.message : null);
       draw.call(view, seen, this.#light);
-      return this.#turn(true);
+      this.#turn(true);
+      // The card's own question goes, and must not take the focus with it.
+      const focused = [...this.#card.children].find((one) => one.matches(":focus-within"));
+      if (focused !== this.#face && focused?.matches(".question")) this.#face.focus();
+      return true;
     } catch (error) {
       console.error("agui-chat:", error);
       return this.#turn(false);
