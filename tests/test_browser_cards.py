@@ -357,7 +357,7 @@ def test_several_questions_are_decided_at_once_and_taken_back_until_the_last_ans
     expect(first.get_by_role("button")).to_have_text(["Change"])
     expect(gone.get_by_role("button", name="Approve")).to_be_visible()
     expect(bar.get_by_role("button", name="Approve")).to_be_hidden()
-    # One is taken back, and decided in another way.
+    # The user takes an answer back, and decides in another way.
     last.get_by_role("button", name="Change").press("Enter")
     expect(last).to_be_focused()
     chat.keyboard.press("Enter")

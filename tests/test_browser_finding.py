@@ -129,7 +129,7 @@ def test_words_are_found_in_all_messages_of_the_open_conversation(finder: Page):
     expect(field).to_have_count(0)
     expect(message_box(finder)).to_be_focused()
     assert not finder.evaluate("() => CSS.highlights.has('agui-found')")
-    # It is in the list behind "/" and in the one behind Ctrl+K, too.
+    # The lists behind "/" and Ctrl+K open the search, too.
     message_box(finder).press_sequentially("/find")
     finder.get_by_role("option", name="Find in this conversation").click()
     expect(field).to_be_focused()

@@ -310,7 +310,7 @@ def test_everything_is_done_with_the_keyboard(page_of):
     press("Home")
     press("ArrowUp")
     expect(drawer.get_by_role("searchbox")).to_be_focused()
-    # One row is a stop of the Tab key, with its menu.
+    # The Tab key stops at a single row, and at that row's menu.
     press("ArrowDown")
     press("Tab")
     expect(drawer.get_by_role("button", name="More for “Question 00")).to_be_focused()

@@ -10,7 +10,7 @@ BROWSERS = ("Chrome", "Firefox", "Safari")
 Versions = tuple[float, float, float]
 
 # What the page can't do without: how it is written, and the first Chrome, Firefox and Safari that have it (MDN).
-# Whoever uses something newer adds a line here, and changes the sentence in page.md.
+# If you use something newer, add a line here, and change the sentence in page.md.
 NEEDED: dict[str, Versions] = {
     r"light-dark\(": (123, 120, 17.5),
     r"\bpopover\b|:popover-open": (114, 125, 17),

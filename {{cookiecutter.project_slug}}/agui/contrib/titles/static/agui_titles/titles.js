@@ -24,6 +24,6 @@ export async function awaitTitle(host) {
     const before = session.title;
     if (row.title === before) continue;
     session.hear({ kind: "renamed", threadId, title: row.title });
-    if (before) return; // It had the user's first words.
+    if (before) return; // The user's first words were the title until now.
   }
 }
