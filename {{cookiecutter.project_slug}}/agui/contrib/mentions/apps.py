@@ -9,7 +9,7 @@ class MentionsConfig(Part):
     name = "agui.contrib.mentions"
     label = "agui_mentions"
     verbose_name = "Agent: mentions"
-    page_modules = {"mentions": "agui_mentions/mentions.js"}
+    page_modules = {"list:@": "agui_mentions/mentions.js"}
 
     def routes(self) -> dict[str, tuple[str, str]]:
         return {"mentions": ("mentions/", "agui.contrib.mentions.views.MentionsView")}

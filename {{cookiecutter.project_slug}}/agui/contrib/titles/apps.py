@@ -20,7 +20,7 @@ class TitlesConfig(Part):
     label = "agui_titles"
     verbose_name = "Agent: titles"
     settings = TitlesSettings
-    page_modules = {"titles": "agui_titles/titles.js"}
+    page_modules = {"run:titles": "agui_titles/titles.js"}
 
     def prepare(self) -> None:
         # The page waits for a title only where one may come.

@@ -12,7 +12,7 @@ class VoiceConfig(Part):
     label = "agui_voice"
     verbose_name = "Agent: voice"
     settings = VoiceSettings
-    page_modules = {"voice": "agui_voice/voice.js"}
+    page_modules = {"composer:voice": "agui_voice/microphone.js"}
 
     def routes(self) -> dict[str, tuple[str, str]]:
         return {"transcribe": ("transcribe/", "agui.contrib.voice.views.TranscribeView")}

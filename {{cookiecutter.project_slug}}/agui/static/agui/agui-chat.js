@@ -3,7 +3,7 @@ import { Catalog, OWN, checkedName } from "./catalog/catalog.js";
 import { ChatPage } from "./page/chat-page.js";
 import { AgentClient } from "./http/client.js";
 import { onWake } from "./session/following.js";
-import { fetchModule, lazy, moduleAddress, moduleOf } from "./dom/lazy.js";
+import { fetchModule, lazy, moduleOf } from "./dom/lazy.js";
 import { Session } from "./session/session.js";
 import { STRINGS, tableFor } from "./words/strings.js";
 import { Styles } from "./page/styles.js";
@@ -154,7 +154,7 @@ export class AguiChatElement extends HTMLElement {
 
   /** Upload files for the message that is being written. @param {Iterable<File>} files */
   async attach(files) {
-    if (this.client.attachmentsUrl) await this.#page?.attach(files);
+    await this.#page?.attach(files);
   }
 
   /**
@@ -282,15 +282,8 @@ export class AguiChatElement extends HTMLElement {
   }
 
   #urls() {
-    const {
-      toolsUrl: tools,
-      skillsUrl: skills,
-      threadsUrl: threads,
-      attachmentsUrl: attachments,
-    } = this.dataset;
-    const run = this.getAttribute("endpoint") ?? "";
-    const hasFiles = moduleAddress(this, "attachments");
-    return { run, tools, skills, threads, attachments: hasFiles && attachments };
+    const { toolsUrl: tools, skillsUrl: skills, threadsUrl: threads } = this.dataset;
+    return { run: this.getAttribute("endpoint") ?? "", tools, skills, threads };
   }
 
   /** Load what only pages with something of their own need. */

@@ -30,8 +30,7 @@ export class AgentClient extends EventTarget {
 
   /**
    * Every request calls both functions again: URLs, credentials and headers may change at any time.
-   * @param {() => { run: string, tools?: string, skills?: string, threads?: string, attachments?:
-   *   string }} urls
+   * @param {() => { run: string, tools?: string, skills?: string, threads?: string }} urls
    * @param {(url: string, init: RequestInit) => Promise<Response>} request
    */
   constructor(urls, request) {
@@ -63,13 +62,13 @@ export class AgentClient extends EventTarget {
       Accept: "text/event-stream",
       ...(lastEventId && { "Last-Event-ID": lastEventId }),
     };
-    const response = await this.send(this.#thread(threadId, "events/"), { headers, signal });
+    const response = await this.send(this.address(threadId, "events/"), { headers, signal });
     return response.status === 204 ? null : events(response);
   }
 
   /** Ask the server to stop the run; false if nothing was running. @param {string} threadId */
   async cancel(threadId) {
-    const response = await this.send(this.#thread(threadId, "cancel/"), { method: "POST" });
+    const response = await this.send(this.address(threadId, "cancel/"), { method: "POST" });
     return response.status !== 204;
   }
 
@@ -86,7 +85,7 @@ export class AgentClient extends EventTarget {
 
   /** @param {string} threadId @param {AbortSignal} [signal] @returns {Promise<Thread>} */
   thread(threadId, signal) {
-    return this.#json(this.#thread(threadId), { signal });
+    return this.#json(this.address(threadId), { signal });
   }
 
   /** @param {string} threadId @param {string} title @returns {Promise<ThreadRow>} */
@@ -107,20 +106,6 @@ export class AgentClient extends EventTarget {
   }
 
   /**
-   * Store the user's rating of an answer.
-   * @param {string} threadId
-   * @param {{ message_id: string, value: number, comment: string }} feedback
-   */
-  async judge(threadId, feedback) {
-    const headers = { "Content-Type": "application/json" };
-    await this.send(this.#thread(threadId, "feedback/"), {
-      method: "PUT",
-      body: JSON.stringify(feedback),
-      headers,
-    });
-  }
-
-  /**
    * Say whether its answers have been seen, and which list has it where.
    * @param {string} threadId
    * @param {{ unread?: boolean, pinned?: boolean, archived?: boolean }} marks one of them
@@ -137,7 +122,7 @@ export class AgentClient extends EventTarget {
    */
   #patch(threadId, change, signal) {
     const headers = { "Content-Type": "application/json" };
-    return this.#json(this.#thread(threadId), {
+    return this.#json(this.address(threadId), {
       method: "PATCH",
       body: JSON.stringify(change),
       headers,
@@ -148,7 +133,7 @@ export class AgentClient extends EventTarget {
   /** @param {string} threadId */
   async remove(threadId) {
     // The request must survive the page, which may be closing.
-    await this.send(this.#thread(threadId), { method: "DELETE", keepalive: true });
+    await this.send(this.address(threadId), { method: "DELETE", keepalive: true });
     this.#tell({ kind: "removed", threadId });
   }
 
@@ -164,18 +149,16 @@ export class AgentClient extends EventTarget {
     return url ? this.#json(url) : [];
   }
 
-  /** The address for uploads, if the server accepts files. */
-  get attachmentsUrl() {
-    return this.#urls().attachments;
-  }
-
   /** Whether the server has an address for threads. */
   get hasThreads() {
     return Boolean(this.#urls().threads);
   }
 
-  /** @param {string} threadId @param {string} [rest] */
-  #thread(threadId, rest = "") {
+  /**
+   * The address of a thread, or of a route below it.
+   * @param {string} threadId @param {string} [rest]
+   */
+  address(threadId, rest = "") {
     return `${this.#urls().threads}${encodeURIComponent(threadId)}/${rest}`;
   }
 

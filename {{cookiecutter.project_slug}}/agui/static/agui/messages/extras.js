@@ -5,7 +5,7 @@
  */
 import { OWN } from "../catalog/catalog.js";
 import { h } from "../dom/elements.js";
-import { lazy, moduleOf } from "../dom/lazy.js";
+import { lazy, modulesFor, moduleOf, partModules } from "../dom/lazy.js";
 
 /** @typedef {import("../session/session.js").Session} Session */
 /** @typedef {import("../types.d.ts").MessageContext} Context */
@@ -42,20 +42,24 @@ export class Extras {
     const { conversation: { failures, interrupts, error }, queued } = session;
     const hasNotes =
       error || messages.some(({ id, metadata }) => {
-        return failures[id] || metadata?.files_left_out || metadata?.answer_cut;
+        return failures[id] || metadata?.answer_cut;
       });
     this.#need(messages.length, "actions", async () => {
+      const joining = modulesFor(context.host, "answer");
       const module = await lazy(() => import("./reading.js"));
-      return module && new module.READING.MessageActions(context, list);
+      return module && new module.READING.MessageActions(context, list, await joining);
     });
     this.#need(queued, "queued", async () => {
       const module = await lazy(() => import("./queued.js"));
       return module && new module.Queued(context, column);
     });
-    this.#need(messages.at(-1)?.metadata?.follow_ups, "suggestions", async () => {
-      const module = await moduleOf(context.host, "suggestions");
-      return module && new module.Suggestions(context, column);
-    });
+    for (const key of Object.keys(messages.at(-1)?.metadata ?? {})) {
+      const name = /** @type {`last:${string}`} */ (`last:${key}`);
+      this.#need(partModules(context.host)[name], name, async () => {
+        const module = await moduleOf(context.host, name);
+        return module && module.follow(context, column);
+      });
+    }
     this.#need(interrupts.length, "questions", async () => {
       const loading = lazy(() => import("../approvals/standing-questions.js"));
       const module = await context.withStyle(loading);

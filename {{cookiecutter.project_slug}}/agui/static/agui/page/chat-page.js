@@ -6,13 +6,15 @@ import { Companions } from "./companions.js";
 import { Composer } from "../composer/composer.js";
 import { h, isTouch } from "../dom/elements.js";
 import { Header } from "./header.js";
-import { acceptFiles } from "../composer/intake.js";
 import { lazy } from "../dom/lazy.js";
 import { loadMarkdown } from "../markdown/view.js";
 import { OpenThread } from "./open-thread.js";
 import { RunStatus } from "./run-status.js";
 import { Transcript } from "../messages/transcript.js";
 import { Welcome } from "./welcome.js";
+
+/** How long the chat waits for the buttons of parts, in milliseconds. */
+const PATIENCE_MS = 300;
 
 /** @typedef {import("../session/session.js").Session} Session */
 /**
@@ -71,13 +73,12 @@ export class ChatPage {
       viewOf: (id) => this.#transcript.viewOf(id), reveal: (id) => this.#transcript.reveal(id),
       toggleThreads: () => this.#companions.toggleThreads(),
     });
-    this.element.dataset.drop = strings.dropFiles;
-    if (client.attachmentsUrl) {
-      acceptFiles(this.element, (files) => host.attach(files), () => styles.withFrame());
-    }
     this.element.addEventListener("focusin", () => this.#loadMarkdown());
     this.element.addEventListener("keydown", this.#escape.bind(this));
-    styles.base.then(() => (this.element.hidden = false));
+    // The buttons of parts come with the others, unless they take long.
+    const late = new Promise((show) => setTimeout(show, PATIENCE_MS));
+    const isThere = Promise.race([this.#composer.additions.joined, late]);
+    styles.base.then(() => isThere).then(() => (this.element.hidden = false));
     const shown = { ...parts, transcript: this.#transcript };
     this.#companions = new Companions(shown, this.element, this.#around);
     this.greet();
@@ -98,13 +99,13 @@ export class ChatPage {
   disconnect() {
     this.#around.disconnect();
     this.#companions.disconnect();
-    this.#composer.hush();
+    this.#composer.additions.rest();
   }
 
   /** Focus where the user continues, after a toggle of the panel. @param {boolean} collapsed */
   toggled(collapsed) {
     if (collapsed) {
-      this.#composer.hush();
+      this.#composer.additions.rest();
       const launcher = this.#parts.host.shadowRoot?.querySelector(".launcher");
       if (launcher instanceof HTMLElement) launcher.focus();
     }
@@ -122,7 +123,7 @@ export class ChatPage {
 
   /** @param {Iterable<File>} files */
   attach(files) {
-    return this.#composer.attach(files);
+    return this.#composer.additions.attach(files);
   }
 
   /** Put a rejected message back. @param {import("../types.d.ts").Message} message */
@@ -207,7 +208,6 @@ export class ChatPage {
       regenerate: (promptId) => toEnd(session.regenerate(promptId)),
       edit: (promptId, text) => toEnd(session.edit(promptId, text)),
       switchBranch: (branchId) => session.switchBranch(branchId),
-      feedback: (...judgement) => session.judge(...judgement),
       unqueue: () => session.unqueue(),
       rewrite: (message) => this.#composer.rewrite(message),
     };

@@ -76,8 +76,9 @@ export class Session extends EventTarget {
     return this.#work.thread.branches;
   }
 
-  get feedback() {
-    return this.#work.thread.feedback;
+  /** What parts tell of the open thread. */
+  get details() {
+    return this.#work.thread.details;
   }
 
   get loading() {
@@ -210,13 +211,10 @@ export class Session extends EventTarget {
     return this.#work.exchange.stop();
   }
 
-  /**
-   * Keep what the user thinks of an answer: 1, -1, or 0 for nothing; false when that isn't
-   * possible.
-   * @param {string} messageId @param {number} value @param {string} [comment]
-   */
-  judge(messageId, value, comment = "") {
-    return this.#work.thread.judge(messageId, { value, comment }, () => this.#changed());
+  /** Change what a part tells of the open thread. @param {Record<string, unknown>} details */
+  detail(details) {
+    this.#work.thread.details = { ...this.details, ...details };
+    this.#changed();
   }
 
   /**

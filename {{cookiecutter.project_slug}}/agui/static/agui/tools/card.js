@@ -8,8 +8,7 @@ import { asksInput, isExpired } from "../conversation/conversation.js";
 import { h, icon, setAttribute, setText } from "../dom/elements.js";
 import { duration } from "../words/duration.js";
 import { isSame } from "../dom/keyed.js";
-import { lazy } from "../dom/lazy.js";
-import { format } from "../words/strings.js";
+import { lazy, moduleOf } from "../dom/lazy.js";
 import { openText, toolLabel } from "./names.js";
 import { asText } from "./text-block.js";
 import { parse, readable, resultView } from "./values.js";
@@ -29,8 +28,6 @@ const STATUS = /** @type {Record<string, { icon: string, text: keyof Words }>} *
 });
 /** In English; the tables of other languages have these, too. */
 export const TOOL_WORDS = {
-  readFile: "Read {name}",
-  readWhole: "The assistant was given the file as it is.",
   toolStreaming: "Preparing",
   toolDenied: "Denied",
   toolStopped: "Stopped",
@@ -65,6 +62,9 @@ export class ToolCard {
   #shown = [];
   /** @type {() => Node[]} */
   #parts = () => [];
+  /** @type {import("../types.d.ts").CallModule | undefined} */
+  #reader;
+  #again = () => {};
   #since = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #clock;
@@ -88,27 +88,26 @@ export class ToolCard {
    * @param {import("../types.d.ts").Interrupt | undefined} interrupt the open question about this
    *   call, if there is one
    * @param {Decision | undefined} decision
-   * @param {import("../types.d.ts").Message[]} [messages] which may name the file that the call is
-   *   about
+   * @param {import("../types.d.ts").Message[]} [messages] which may say what the call is about
    */
   update(call, state, interrupt, decision, messages = []) {
     const { tools, Question, seams } = this.#context;
     const strings = this.#words;
     const expired = interrupt && isExpired(interrupt);
-    const next = [call, state, interrupt, decision, tools, Question, expired, seams];
+    const next = [call, state, interrupt, decision, tools, Question, expired, seams, this.#reader];
     if (isSame(next, this.#shown)) return;
     const before = this.#shown[1]?.status;
+    if (!this.#shown.length) this.#loadReader(call.function.name);
+    this.#again = () => this.update(call, state, interrupt, decision, messages);
     this.#shown = next;
-    const file = fileOf(call, messages);
-    const label = file
-      ? format(strings.readFile, { name: file.name })
-      : toolLabel(call.function.name, tools, interrupt);
+    const own = this.#reader?.describeCall(call, state, messages, strings);
+    const label = own?.label ?? toolLabel(call.function.name, tools, interrupt);
     this.element.dataset.status = state.status;
     if (state.status !== before) this.#icon.replaceChildren(icon(STATUS[state.status].icon));
     setText(this.#label, label);
     // An approval shows the arguments itself.
     const approval = Boolean(interrupt && !asksInput(interrupt) && !expired);
-    this.#parts = () => (file ? this.#page(state) : this.#sections(call, state));
+    this.#parts = () => own?.parts() ?? this.#sections(call, state);
     this.#body.replaceChildren();
     setAttribute(this.#details, "inert", approval);
     if (approval) this.#details.open = false;
@@ -123,6 +122,14 @@ export class ToolCard {
     question.update(interrupt, decision, label, call.function.arguments);
     // Insert the question only once: moving it would lose the focus.
     if (!this.element.contains(question.element)) this.element.append(question.element);
+  }
+
+  /** Let the part of a tool say what its calls are about. @param {string} name */
+  async #loadReader(name) {
+    const module = await moduleOf(this.#context.host, `call:${name}`);
+    if (!module) return;
+    this.#reader = module;
+    this.#again();
   }
 
   async #regroup() {
@@ -174,16 +181,6 @@ export class ToolCard {
     if (result !== undefined) this.#question = undefined;
   }
 
-  /** Show what the call has read of a file. @param {import("../types.d.ts").Call} state */
-  #page({ status, result }) {
-    if (result === undefined) return [];
-    const strings = this.#words;
-    const read = /** @type {{ text?: unknown } | null} */ (readable(result));
-    const text = status === "success" ? read?.text : result;
-    if (text === undefined) return [h("p", { class: "muted" }, strings.readWhole)];
-    return [resultView(text, strings)];
-  }
-
   /** @param {import("../types.d.ts").ToolCall} call @param {import("../types.d.ts").Call} state */
   #sections(call, { result, edited }) {
     const { tools } = this.#context;
@@ -229,16 +226,4 @@ function isPlain(json) {
   return Object.values(fields).every((one) => {
     return typeof one === "number" || (typeof one === "string" && one);
   });
-}
-
-/**
- * The file of a message that the engine's `read_attachment` reads.
- * @param {import("../types.d.ts").ToolCall} call
- * @param {import("../types.d.ts").Message[]} messages
- */
-function fileOf({ function: { name, arguments: json } }, messages) {
-  if (name !== "read_attachment") return undefined;
-  const id = parse(json)?.attachment_id;
-  const files = messages.flatMap(({ metadata }) => metadata?.attachments ?? []);
-  return files.find((one) => one?.id === id);
 }

@@ -8,7 +8,7 @@ const LOOK_MS = [1500, 3000, 6000];
  * A run has ended. Look for a title if it was the first of its conversation.
  * @param {import("../agui/agui-chat.d.ts").AguiChatElement} host
  */
-export async function awaitTitle(host) {
+export async function ended(host) {
   const { session, client } = host;
   const { threadId, conversation } = session;
   const prompts = conversation.messages.filter(({ role }) => role === "user");

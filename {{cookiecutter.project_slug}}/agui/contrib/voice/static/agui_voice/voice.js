@@ -4,9 +4,12 @@
  * Only the user sends it. The first use loads this module with its texts.
  */
 import { h, icon, iconButton, setAttribute, setText } from "../agui/dom/elements.js";
+import { adopt } from "../agui/dom/own-style.js";
 import { signInLink } from "../agui/page/sign-in.js";
 import { format } from "../agui/words/strings.js";
+import { MICROPHONE, MICROPHONE_WORDS } from "./microphone.js";
 import { clockOf, spaced, waitOf } from "./spoken.js";
+import { VOICE_STYLE } from "./voice-style.js";
 
 /** In English; the tables of other languages have these, too. */
 export const VOICE_WORDS = {
@@ -25,7 +28,10 @@ export const VOICE_WORDS = {
   too_many_recordings: "Too many recordings in a short time. Try again in {time}.",
 };
 
-/** @typedef {import("../agui/words/strings.js").Strings & typeof VOICE_WORDS} Words */
+/**
+ * @typedef {import("../agui/words/strings.js").Strings & typeof VOICE_WORDS
+ *   & typeof MICROPHONE_WORDS} Words
+ */
 /**
  * @typedef {{
  *   strings: import("../agui/words/strings.js").Strings, button: HTMLElement,
@@ -62,7 +68,9 @@ export class Voice {
   /** @param {Context} context */
   constructor(context) {
     this.#context = context;
-    const { retry, discardRecording } = (this.#words = { ...VOICE_WORDS, ...context.strings });
+    const { retry, discardRecording } = (this.#words = {
+      ...MICROPHONE_WORDS, ...VOICE_WORDS, ...context.strings,
+    });
     const onclick = () => this.#again();
     this.#retry = h("button", { type: "button", class: "button", onclick }, retry);
     this.#close = iconButton("close", discardRecording, () => this.#leave());
@@ -71,6 +79,7 @@ export class Voice {
       this.#dots, this.#sign, this.#clock, this.#status, this.#retry, this.#close,
     );
     context.box.prepend(this.element);
+    adopt(this.element, VOICE_STYLE);
     this.#show(null);
   }
 
@@ -258,7 +267,7 @@ export class Voice {
     this.#close.hidden = !state;
     this.#close.ariaLabel = this.#close.title = state === "failed" ? dismiss : discardRecording;
     button.ariaLabel = button.title = records ? endRecording : dictate;
-    button.replaceChildren(icon(records ? "check" : "microphone"));
+    button.replaceChildren(records ? icon("check") : icon("microphone", MICROPHONE));
     setAttribute(button, "aria-pressed", `${records}`);
     // A disabled button would lose the focus.
     const isHeld = state === "asking" || state === "transcribing";
