@@ -383,8 +383,8 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("../agui_attachments/file-face.js").FILE_WORDS &
   typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
   typeof import("./messages/editor.js").EDITOR_WORDS &
-  typeof import("./page/commands.js").COMMAND_WORDS &
-  typeof import("./page/find-bar.js").FIND_WORDS &
+  typeof import("./finding/commands.js").COMMAND_WORDS &
+  typeof import("./finding/find-bar.js").FIND_WORDS &
   typeof import("./words/find-words.js").FOUND_WORDS &
   typeof import("./page/model-picker.js").MODEL_WORDS &
   typeof import("./composer/palette.js").PALETTE_WORDS &
@@ -396,7 +396,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("./messages/queued.js").QUEUE_WORDS &
   typeof import("./markdown/rich-text.js").RICH_WORDS &
   typeof import("./words/save-words.js").SAVE_WORDS &
-  typeof import("./page/shortcuts.js").SHORTCUT_WORDS &
+  typeof import("./finding/shortcuts.js").SHORTCUT_WORDS &
   typeof import("../agui_sources/sources.js").SOURCE_WORDS &
   typeof import("./approvals/open-bar.js").OPEN_WORDS &
   typeof import("./approvals/record.js").RECORD_WORDS &
@@ -566,8 +566,9 @@ export interface CardContext {
   host: HTMLElement;
   strings: Strings;
   seams: Seams;
-  /** Load what only pages with something of their own need. */
-  own: () => unknown;
+  /** What only pages with something of their own need, once it is loaded; this loads it. */
+  own: Own | undefined;
+  wantOwn: () => unknown;
   tools: Map<string, Tool>;
   /** Null until the first interrupt has loaded it. */
   Question: (new (context: CardContext) => QuestionView) | null;

@@ -2,11 +2,16 @@
 /** What parts add to the message that the user is writing: files, a microphone. */
 import { modulesFor } from "../dom/lazy.js";
 
+/** The buttons of parts come with the others, unless they take longer. */
+const PATIENCE_MS = 300;
+
 export class Additions {
   /** @type {import("../types.d.ts").Addition[]} */
   #all = [];
   /** Settles when the parts have added what they have. */
   joined;
+  /** Settles then, too, but not late: the chat is not shown before. */
+  soon;
 
   /**
    * @param {import("./composer.js").Composer} composer
@@ -14,6 +19,8 @@ export class Additions {
    */
   constructor(composer, context) {
     this.joined = this.#join(composer, context);
+    const late = new Promise((settle) => setTimeout(settle, PATIENCE_MS));
+    this.soon = Promise.race([this.joined, late]);
   }
 
   /** @param {ConstructorParameters<typeof Additions>} about */

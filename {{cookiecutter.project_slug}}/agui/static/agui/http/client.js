@@ -3,6 +3,7 @@
 import { readEvents } from "./sse.js";
 
 /** @typedef {import("../types.d.ts").WholeThread} Thread */
+/** @typedef {import("../types.d.ts").ThreadChange} ThreadChange */
 /** @typedef {import("../types.d.ts").ThreadRow} ThreadRow */
 
 /** A refusal of the server: its code, its sentence and the HTTP status. */
@@ -92,7 +93,7 @@ export class AgentClient extends EventTarget {
   async rename(threadId, title) {
     /** @type {ThreadRow} */
     const row = await this.#patch(threadId, { title });
-    this.#tell({ kind: "renamed", threadId, title });
+    this.tell({ kind: "renamed", threadId, title });
     return row;
   }
 
@@ -134,7 +135,7 @@ export class AgentClient extends EventTarget {
   async remove(threadId) {
     // The request must survive the page, which may be closing.
     await this.send(this.address(threadId), { method: "DELETE", keepalive: true });
-    this.#tell({ kind: "removed", threadId });
+    this.tell({ kind: "removed", threadId });
   }
 
   /** @returns {Promise<import("../types.d.ts").Tool[]>} */
@@ -174,8 +175,8 @@ export class AgentClient extends EventTarget {
     return checked(response);
   }
 
-  /** @param {import("../types.d.ts").ThreadChange} detail */
-  #tell(detail) {
+  /** Tell this tab and the user's others of a change. @param {ThreadChange} detail */
+  tell(detail) {
     this.dispatchEvent(new CustomEvent("done", { detail }));
   }
 }

@@ -68,7 +68,7 @@ export class AnswerBar extends Toolbar {
   update({ turn, idle }) {
     const { copy, again, actions } = this.parts;
     copy.hidden = !markdownOf(turn);
-    actions.update(this.context.seams);
+    actions.update(this.context);
     again.hidden = !idle || !turn.prompt;
     for (const addition of this.#additions) addition.update();
     this.#tellUsage();

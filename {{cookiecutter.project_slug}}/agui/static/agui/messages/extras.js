@@ -3,13 +3,11 @@
  * What belongs to a conversation beside its messages. The first use of each loads its module,
  * because most chats need few of them.
  */
-import { OWN } from "../catalog/catalog.js";
 import { h } from "../dom/elements.js";
 import { lazy, modulesFor, moduleOf, partModules } from "../dom/lazy.js";
 
 /** @typedef {import("../session/session.js").Session} Session */
 /** @typedef {import("../types.d.ts").MessageContext} Context */
-/** @typedef {import("../types.d.ts").Own} Own */
 /**
  * @typedef {{
  *   render: (session: Session, views: Map<string, { element: HTMLElement }>,
@@ -65,7 +63,7 @@ export class Extras {
       const module = await context.withStyle(loading);
       return module && new module.StandingQuestions(context, list);
     });
-    this.#need(OWN.draw, "own", async () => /** @type {Own} */ (OWN).make(context, list));
+    this.#need(context.own, "own", async () => context.own?.make(context, list) ?? null);
     this.#need(hasNotes, "notes", async () => {
       const fail = () => this.#failPlainly(session);
       const module = await lazy(() => import("./turn-notes.js"), fail);

@@ -13,15 +13,12 @@ import { RunStatus } from "./run-status.js";
 import { Transcript } from "../messages/transcript.js";
 import { Welcome } from "./welcome.js";
 
-/** How long the chat waits for the buttons of parts, in milliseconds. */
-const PATIENCE_MS = 300;
-
 /** @typedef {import("../session/session.js").Session} Session */
 /**
  * @typedef {{
  *   host: import("../agui-chat.d.ts").AguiChatElement, styles: import("./styles.js").Styles,
  *   strings: import("../types.d.ts").Strings, emit: (name: string, detail: unknown) => void,
- *   memory: import("../types.d.ts").ThreadMemory, own: () => unknown,
+ *   memory: import("../types.d.ts").ThreadMemory, wantOwn: () => unknown,
  *   catalog: import("../catalog/catalog.js").Catalog,
  * }} Parts
  */
@@ -75,10 +72,8 @@ export class ChatPage {
     });
     this.element.addEventListener("focusin", () => this.#loadMarkdown());
     this.element.addEventListener("keydown", this.#escape.bind(this));
-    // The buttons of parts come with the others, unless they take long.
-    const late = new Promise((show) => setTimeout(show, PATIENCE_MS));
-    const isThere = Promise.race([this.#composer.additions.joined, late]);
-    styles.base.then(() => isThere).then(() => (this.element.hidden = false));
+    const { soon } = this.#composer.additions;
+    styles.base.then(() => soon).then(() => (this.element.hidden = false));
     const shown = { ...parts, transcript: this.#transcript };
     this.#companions = new Companions(shown, this.element, this.#around);
     this.greet();
@@ -191,7 +186,10 @@ export class ChatPage {
       return begun;
     };
     return {
-      strings, host, client: host.client, own: this.#parts.own,
+      strings, host, client: host.client, wantOwn: this.#parts.wantOwn,
+      get own() {
+        return catalog.own;
+      },
       get tools() {
         return catalog.tools;
       },
@@ -288,9 +286,8 @@ export class ChatPage {
     this.#transcript.render(session);
     this.#thread.switchDraft(this.#composer);
     this.#composer.render(session);
-    const { seams } = this.#parts.catalog;
-    this.#composer.actions.update(seams);
-    this.#header.update(seams);
+    this.#composer.actions.update(this.#parts.catalog);
+    this.#header.update(this.#parts.catalog);
     this.#thread.update();
     this.#see();
     this.#status.update(session, this.#parts.strings);

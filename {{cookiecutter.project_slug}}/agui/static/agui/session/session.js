@@ -11,7 +11,7 @@ import { ThreadWork } from "./thread-work.js";
 /**
  * Dispatches "change" after every change, "event" (detail: the AG-UI event), "start" and "end" of a
  * run, "returned" (detail: the message) when the server did not take a message, "left" when the
- * open thread is gone, and "signed-out".
+ * open thread is gone, "heard" when another tab has changed a thread, and "signed-out".
  */
 export class Session extends EventTarget {
   /** @type {(() => unknown) | null} the page's context, sent with each run */
@@ -233,6 +233,12 @@ export class Session extends EventTarget {
 
   /** @type {Surroundings["hear"]} */
   hear = (message) => this.#surroundings.hear(message);
+
+  /** Another tab tells something. @param {import("../types.d.ts").ThreadChange} message */
+  hearTab(message) {
+    this.hear(message);
+    if (message.kind !== "here") this.#dispatch("heard");
+  }
 
   /** @type {Surroundings["signOut"]} */
   signOut = (options) => this.#surroundings.signOut(options);

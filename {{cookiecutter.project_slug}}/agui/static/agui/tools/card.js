@@ -3,7 +3,6 @@
  * The card of a tool call: its name, status, arguments and result, and its question if it has one.
  * The first call loads this module.
  */
-import { OWN } from "../catalog/catalog.js";
 import { asksInput, isExpired } from "../conversation/conversation.js";
 import { h, icon, setAttribute, setText } from "../dom/elements.js";
 import { duration } from "../words/duration.js";
@@ -114,8 +113,8 @@ export class ToolCard {
     this.#fill();
     this.#tell();
     if (state.status !== before && made > FEW) this.#regroup();
-    if (seams.has(`tool ${call.function.name}`)) this.#context.own();
-    const isDrawn = OWN.draw?.(this.element, this.#context, label, this.#shown);
+    if (seams.has(`tool ${call.function.name}`)) this.#context.wantOwn();
+    const isDrawn = this.#context.own?.draw(this.element, this.#context, label, this.#shown);
     if (!interrupt || isDrawn) return this.#forget(state);
     if (!Question) return;
     const question = (this.#question ??= new Question(this.#context));

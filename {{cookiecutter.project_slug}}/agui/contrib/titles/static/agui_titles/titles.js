@@ -23,7 +23,7 @@ export async function ended(host) {
     if (!row || session.threadId !== threadId) return;
     const before = session.title;
     if (row.title === before) continue;
-    session.hear({ kind: "renamed", threadId, title: row.title });
+    client.tell({ kind: "renamed", threadId, title: row.title });
     if (before) return; // The user's first words were the title until now.
   }
 }
