@@ -16,8 +16,8 @@ export const READ_WORDS = {
  * @param {import("../agui/types.d.ts").Message[]} messages which may have the file
  * @param {import("../agui/words/strings.js").Strings} strings
  */
-export function describeCall({ function: { arguments: json } }, { status, result }, messages, strings) {
-  const id = parse(json)?.attachment_id;
+export function describeCall(call, { status, result }, messages, strings) {
+  const id = parse(call.function.arguments)?.attachment_id;
   const files = messages.flatMap(({ metadata }) => metadata?.attachments ?? []);
   const file = files.find((one) => one?.id === id);
   if (!file) return null;

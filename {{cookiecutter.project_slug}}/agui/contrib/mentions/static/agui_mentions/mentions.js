@@ -70,7 +70,7 @@ class Mentions {
       });
     on("start", (/** @type {RunInput} */ { messages: [message] }) => this.#send(message));
     on("returned", (/** @type {Returned} */ { metadata }) => {
-      this.#keep([...this.#chosen, ...(metadata?.mentions ?? [])]);
+      this.#keep([...this.#chosen, .../** @type {Mention[]} */ (metadata?.mentions ?? [])]);
     });
     on("signed-out", () => this.#keep([]));
   }

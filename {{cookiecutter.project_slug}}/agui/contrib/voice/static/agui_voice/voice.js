@@ -68,9 +68,8 @@ export class Voice {
   /** @param {Context} context */
   constructor(context) {
     this.#context = context;
-    const { retry, discardRecording } = (this.#words = {
-      ...MICROPHONE_WORDS, ...VOICE_WORDS, ...context.strings,
-    });
+    this.#words = { ...MICROPHONE_WORDS, ...VOICE_WORDS, ...context.strings };
+    const { retry, discardRecording } = this.#words;
     const onclick = () => this.#again();
     this.#retry = h("button", { type: "button", class: "button", onclick }, retry);
     this.#close = iconButton("close", discardRecording, () => this.#leave());
