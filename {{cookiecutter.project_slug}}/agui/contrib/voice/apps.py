@@ -14,6 +14,11 @@ class VoiceConfig(Part):
     settings = VoiceSettings
     page_modules = {"composer:voice": "agui_voice/microphone.js"}
 
+    def prepare(self) -> None:
+        # The page has a microphone only if somebody listens.
+        if not conf.part(VoiceSettings).is_on:
+            type(self).page_modules = {}
+
     def routes(self) -> dict[str, tuple[str, str]]:
         return {"transcribe": ("transcribe/", "agui.contrib.voice.views.TranscribeView")}
 

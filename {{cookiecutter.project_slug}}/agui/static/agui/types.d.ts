@@ -520,11 +520,10 @@ export interface SignList {
 /** What a module under `call:<tool>` exports: how the card of a call reads; null: as any other. */
 export interface CallModule {
   describeCall: (
-    call: ToolCall,
-    state: Call,
+    call: { args: Record<string, unknown>; status: CallStatus; result: unknown },
     messages: Message[],
     strings: Strings,
-  ) => { label: string; parts: () => Node[] } | null;
+  ) => { label: string; shown: unknown } | null;
 }
 /** What a module under `run:<name>` exports. */
 export interface RunModule {

@@ -99,14 +99,14 @@ export class ToolCard {
     if (!this.#shown.length) this.#loadReader(call.function.name);
     this.#again = () => this.update(call, state, interrupt, decision, messages);
     this.#shown = next;
-    const own = this.#reader?.describeCall(call, state, messages, strings);
+    const own = this.#reader?.describeCall(readCall(call, state), messages, strings);
     const label = own?.label ?? toolLabel(call.function.name, tools, interrupt);
     this.element.dataset.status = state.status;
     if (state.status !== before) this.#icon.replaceChildren(icon(STATUS[state.status].icon));
     setText(this.#label, label);
     // An approval shows the arguments itself.
     const approval = Boolean(interrupt && !asksInput(interrupt) && !expired);
-    this.#parts = () => own?.parts() ?? this.#sections(call, state);
+    this.#parts = () => (own ? this.#outcome(own.shown, state) : this.#sections(call, state));
     this.#body.replaceChildren();
     setAttribute(this.#details, "inert", approval);
     if (approval) this.#details.open = false;
@@ -180,6 +180,11 @@ export class ToolCard {
     if (result !== undefined) this.#question = undefined;
   }
 
+  /** @param {unknown} shown @param {import("../types.d.ts").Call} state */
+  #outcome(shown, { result }) {
+    return result === undefined ? [] : [resultView(shown, this.#words)];
+  }
+
   /** @param {import("../types.d.ts").ToolCall} call @param {import("../types.d.ts").Call} state */
   #sections(call, { result, edited }) {
     const { tools } = this.#context;
@@ -212,6 +217,11 @@ export class ToolCard {
     const module = await this.#context.load(() => import("../dom/copy.js"));
     await module?.copyBy(button, text, this.#context.strings);
   }
+}
+
+/** @param {import("../types.d.ts").ToolCall} call @param {import("../types.d.ts").Call} state */
+function readCall({ function: { arguments: json } }, { status, result }) {
+  return { args: Object(parse(json)), status, result: readable(result) };
 }
 
 /**

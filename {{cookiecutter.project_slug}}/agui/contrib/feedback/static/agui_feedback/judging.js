@@ -1,7 +1,7 @@
 // @ts-check
 /** What a press on "Good answer" or "Bad answer" does. Loaded with the first press. */
 import { FEEDBACK_WORDS, FeedbackForm } from "./feedback-form.js";
-import { judgementsOf } from "./rating.js";
+import { judgementsOf } from "./judgements.js";
 
 /** @typedef {import("./rating.js").Rating} Rating */
 
@@ -33,7 +33,7 @@ export async function keep({ context, shown }, messageId, value, comment = "") {
   const { threadId } = session;
   const judgements = () => judgementsOf(session);
   const before = judgements()[messageId];
-  /** @param {import("./rating.js").Judgement | undefined} judgement */
+  /** @param {import("./judgements.js").Judgement | undefined} judgement */
   const show = (judgement) => {
     if (session.threadId !== threadId) return;
     session.detail({ feedback: { ...judgements(), [messageId]: judgement } });

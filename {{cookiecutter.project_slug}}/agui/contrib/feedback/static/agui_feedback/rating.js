@@ -1,10 +1,9 @@
 // @ts-check
 /** "Good answer" and "Bad answer" in the toolbar below each answer. */
 import { iconButton, setAttribute } from "../agui/dom/elements.js";
+import { judgementsOf } from "./judgements.js";
 
 /** @typedef {import("../agui/messages/answer-bar.js").AnswerBar} AnswerBar */
-/** @typedef {{ value: number, comment: string }} Judgement 1, -1, or 0 for nothing */
-/** @typedef {Record<string, Judgement | undefined>} Judgements what the user thinks of answers */
 
 /** In English; the tables of other languages have these, too. */
 export const RATING_WORDS = { goodAnswer: "Good answer", badAnswer: "Bad answer" };
@@ -15,11 +14,6 @@ const THUMB =
 /** Let the user rate an answer. @param {AnswerBar} bar */
 export function join(bar) {
   return new Rating(bar);
-}
-
-/** The user's ratings in the open thread. @param {{ details: Record<string, unknown> }} session */
-export function judgementsOf({ details }) {
-  return /** @type {Judgements} */ (details.feedback ?? {});
 }
 
 export class Rating {

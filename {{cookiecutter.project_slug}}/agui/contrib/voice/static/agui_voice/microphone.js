@@ -5,7 +5,7 @@ import { iconButton } from "../agui/dom/elements.js";
 /** In English; the tables of other languages have these, too. */
 export const MICROPHONE_WORDS = { dictate: "Dictate" };
 
-export const MICROPHONE =
+const MICROPHONE =
   "M12 3.5a3 3 0 0 1 3 3V11a3 3 0 0 1-6 0V6.5a3 3 0 0 1 3-3zM5.5 11a6.5 6.5 0 0 0 13 0M12 17.5V21";
 
 /**

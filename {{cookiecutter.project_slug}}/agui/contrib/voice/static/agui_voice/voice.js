@@ -7,7 +7,6 @@ import { h, icon, iconButton, setAttribute, setText } from "../agui/dom/elements
 import { adopt } from "../agui/dom/own-style.js";
 import { signInLink } from "../agui/page/sign-in.js";
 import { format } from "../agui/words/strings.js";
-import { MICROPHONE, MICROPHONE_WORDS } from "./microphone.js";
 import { clockOf, spaced, waitOf } from "./spoken.js";
 import { VOICE_STYLE } from "./voice-style.js";
 
@@ -28,10 +27,7 @@ export const VOICE_WORDS = {
   too_many_recordings: "Too many recordings in a short time. Try again in {time}.",
 };
 
-/**
- * @typedef {import("../agui/words/strings.js").Strings & typeof VOICE_WORDS
- *   & typeof MICROPHONE_WORDS} Words
- */
+/** @typedef {import("../agui/words/strings.js").Strings & typeof VOICE_WORDS} Words */
 /**
  * @typedef {{
  *   strings: import("../agui/words/strings.js").Strings, button: HTMLElement,
@@ -63,13 +59,15 @@ export class Voice {
   #dots = h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
   #retry;
   #close;
+  /** The look of the microphone before it was pressed. */
+  #idle;
   element;
 
   /** @param {Context} context */
   constructor(context) {
     this.#context = context;
-    this.#words = { ...MICROPHONE_WORDS, ...VOICE_WORDS, ...context.strings };
-    const { retry, discardRecording } = this.#words;
+    const { retry, discardRecording } = (this.#words = { ...VOICE_WORDS, ...context.strings });
+    this.#idle = { label: context.button.title, icon: [...context.button.children] };
     const onclick = () => this.#again();
     this.#retry = h("button", { type: "button", class: "button", onclick }, retry);
     this.#close = iconButton("close", discardRecording, () => this.#leave());
@@ -255,7 +253,8 @@ export class Voice {
   /** @param {State} state @param {string} [text] */
   #show(state, text = "") {
     const { button } = this.#context;
-    const { dictate, endRecording, discardRecording, dismiss } = this.#words;
+    const { endRecording, discardRecording, dismiss } = this.#words;
+    const idle = this.#idle;
     const records = state === "recording";
     this.#state = state;
     setAttribute(this.element, "data-state", state);
@@ -265,8 +264,8 @@ export class Voice {
     this.#retry.hidden = !this.#unsent;
     this.#close.hidden = !state;
     this.#close.ariaLabel = this.#close.title = state === "failed" ? dismiss : discardRecording;
-    button.ariaLabel = button.title = records ? endRecording : dictate;
-    button.replaceChildren(records ? icon("check") : icon("microphone", MICROPHONE));
+    button.ariaLabel = button.title = records ? endRecording : idle.label;
+    button.replaceChildren(...(records ? [icon("check")] : idle.icon));
     setAttribute(button, "aria-pressed", `${records}`);
     // A disabled button would lose the focus.
     const isHeld = state === "asking" || state === "transcribing";
