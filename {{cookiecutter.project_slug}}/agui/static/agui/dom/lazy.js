@@ -54,7 +54,9 @@ export function partModules(host) {
  */
 export async function moduleOf(host, name, load = lazy) {
   const address = partModules(host)[name];
-  return address ? load(() => import(address)) : null;
+  // In production, the page's file has those that every page needs.
+  const joined = /** @type {any} */ (globalThis)[Symbol.for("agui")]?.[name];
+  return address ? (joined ?? load(() => import(address))) : null;
 }
 
 /**

@@ -3,7 +3,7 @@
  * How files come into a message: the user picks, drops or pastes them. The first one loads what
  * uploads and shows them.
  */
-import { iconButton, h } from "../agui/dom/elements.js";
+import { h, iconButton } from "../agui/dom/elements.js";
 
 /** @typedef {import("../agui/composer/composer.js").Composer} Composer */
 /** @typedef {import("../agui/composer/composer.js").Context} Context */

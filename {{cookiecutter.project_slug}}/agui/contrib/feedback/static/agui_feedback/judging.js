@@ -1,7 +1,6 @@
 // @ts-check
 /** What a press on "Good answer" or "Bad answer" does. Loaded with the first press. */
 import { FEEDBACK_WORDS, FeedbackForm } from "./feedback-form.js";
-import { judgementsOf } from "./judgements.js";
 
 /** @typedef {import("./rating.js").Rating} Rating */
 
@@ -31,9 +30,10 @@ export async function keep({ context, shown }, messageId, value, comment = "") {
   const { client } = context;
   const { session } = shown;
   const { threadId } = session;
-  const judgements = () => judgementsOf(session);
+  /** @returns {import("./rating.js").Judgements} */
+  const judgements = () => Object(session.details.feedback);
   const before = judgements()[messageId];
-  /** @param {import("./judgements.js").Judgement | undefined} judgement */
+  /** @param {import("./rating.js").Judgement | undefined} judgement */
   const show = (judgement) => {
     if (session.threadId !== threadId) return;
     session.detail({ feedback: { ...judgements(), [messageId]: judgement } });

@@ -1,9 +1,10 @@
 // @ts-check
 /** "Good answer" and "Bad answer" in the toolbar below each answer. */
 import { iconButton, setAttribute } from "../agui/dom/elements.js";
-import { judgementsOf } from "./judgements.js";
 
 /** @typedef {import("../agui/messages/answer-bar.js").AnswerBar} AnswerBar */
+/** @typedef {{ value: number, comment: string }} Judgement 1, -1, or 0 for nothing */
+/** @typedef {Record<string, Judgement | undefined>} Judgements of the user, by message */
 
 /** In English; the tables of other languages have these, too. */
 export const RATING_WORDS = { goodAnswer: "Good answer", badAnswer: "Bad answer" };
@@ -38,8 +39,10 @@ export class Rating {
 
   /** What the user thinks of the answer. */
   get given() {
-    const judgements = judgementsOf(this.bar.shown.session);
-    const part = this.bar.shown.turn.parts.findLast(({ id }) => judgements[id]);
+    const { session, turn } = this.bar.shown;
+    /** @type {Judgements} */
+    const judgements = Object(session.details.feedback);
+    const part = turn.parts.findLast(({ id }) => judgements[id]);
     return part && judgements[part.id];
   }
 
