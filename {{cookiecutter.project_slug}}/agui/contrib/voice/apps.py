@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from typing import Any
 
 from django.urls import reverse
@@ -14,11 +15,6 @@ class VoiceConfig(Part):
     settings = VoiceSettings
     page_modules = {"composer:voice": "agui_voice/microphone.js"}
 
-    def prepare(self) -> None:
-        # The page has a microphone only if somebody listens.
-        if not conf.part(VoiceSettings).is_on:
-            type(self).page_modules = {}
-
     def routes(self) -> dict[str, tuple[str, str]]:
         return {"transcribe": ("transcribe/", "agui.contrib.voice.views.TranscribeView")}
 
@@ -30,6 +26,9 @@ class VoiceConfig(Part):
             "data-transcribe-url": reverse(f"{agent}:transcribe"),
             "data-max-recording-bytes": settings.max_bytes,
         }
+
+    def modules_of_page(self, agent: str) -> Mapping[str, str]:
+        return self.page_modules if conf.part(VoiceSettings).is_on else {}
 
     def client_capabilities(self) -> dict[str, Any]:
         if not conf.part(VoiceSettings).is_on:
