@@ -45,8 +45,9 @@ def flatten(
     """Join modules into the entry and the modules on demand.
 
     `parts` has the modules of each part, and `at_once` those of them that every page loads, by
-    their place. A module that the entry imports also stays as it is, beside it. The result is empty if a module has an import or export that these few patterns don't
-    know, or if two modules export one name; it lacks a part of which this is true.
+    their place. A module that the entry imports also stays as it is, beside it. The result is empty
+    if a module has an import or export that these few patterns don't know, or if two modules export
+    one name; it lacks a part of which this is true.
     """
     if not can_be_joined(sources, sources):
         return {}

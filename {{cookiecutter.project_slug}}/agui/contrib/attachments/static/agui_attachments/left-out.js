@@ -14,5 +14,5 @@ export const LEFT_OUT_WORDS = {
 export function tellLeftOut(answer, strings) {
   if (answer.querySelector(":scope > .left-out")) return;
   const { filesLeftOut } = { ...LEFT_OUT_WORDS, ...strings };
-  answer.append(h("p", { class: "notice left-out" }, filesLeftOut));
+  answer.append(h("p", { class: "notice turn-note left-out" }, filesLeftOut));
 }
