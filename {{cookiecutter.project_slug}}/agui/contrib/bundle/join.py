@@ -3,8 +3,8 @@
 The modules of a file share one scope, whose names the minifier may shorten; a module that has a
 name in common with another one keeps its own. Modules that are loaded on demand find the exports
 that they share with the page in a table. So do the modules of parts, which stand in folders beside
-the element's. Those that every page loads come in the page's file, and the table has them by their
-place in the page. The template's docs/contributing.md has the laws of this.
+the element's. Those that every page loads come in the page's file, and a second table has them by
+their place in the page. The template's docs/contributing.md has the laws of this.
 """
 
 import logging
@@ -25,6 +25,7 @@ STATE = re.compile(r"^(?:export )?(?:class|let)\b|^(?:export )?const .* = new\b"
 # Characters: a request for less costs more than a second copy.
 SMALL = 1500
 TABLE = 'globalThis[Symbol.for("agui")]'
+PARTS = 'globalThis[Symbol.for("agui-parts")]'
 
 logger = logging.getLogger("agui.bundle")
 
@@ -82,8 +83,8 @@ def join_all(sources: Sources, entry: str, at_once: Mapping[str, str]) -> dict[s
     demanded = sources.keys() - page - set(added.values())
     on_demand = {name: own_modules(imports, name, page, sources) for name in sorted(demanded)}
     shared = shared_names(sources, page, on_demand)
-    end = "".join(with_part(sources, place, name, entry) for place, name in added.items())
-    files = {entry: joined(sources, page, f"{TABLE} = {listed(shared)};\n{end}")}
+    of_parts = "".join(with_part(sources, place, name, entry) for place, name in added.items())
+    files = {entry: joined(sources, page, f"{TABLE} = {listed(shared)};\n", of_parts)}
     for name, modules in on_demand.items():
         imported = imported_names(sources, modules)
         files[name] = head(name, imported, page) + joined(sources, modules)
@@ -96,10 +97,10 @@ def is_page(imports: Imports, name: str, page: list[str]) -> bool:
 
 
 def with_part(sources: Sources, place: str, name: str, entry: str) -> str:
-    """Write a module of a part into the page's file, and its exports into the table."""
+    """Write a module of a part into the page's file, and its exports into a table."""
     body = moved(sources[name], name, entry)
     names = listed(exports(sources[name]))
-    return f'{TABLE}["{place}"] = (() => {{\n{body}\nreturn {names};\n}})();\n'
+    return f'({PARTS} ??= {{}})["{place}"] = (() => {{\n{body}\nreturn {names};\n}})();\n'
 
 
 def find_problem(sources: Sources) -> tuple[str, str] | None:
@@ -204,7 +205,7 @@ def head(name: str, imported: Names, page: list[str]) -> str:
     return f"{statements}const {listed(names)} = {TABLE};\n" if names else statements
 
 
-def joined(sources: Sources, modules: list[str], end: str = "") -> str:
+def joined(sources: Sources, modules: list[str], end: str = "", of_parts: str = "") -> str:
     """Write modules into one file, which has the last one's name and exports its names."""
     bodies = [moved(sources[module], module, modules[-1]) for module in modules]
     counts = Counter(DECLARED.findall("".join(bodies)))
@@ -213,7 +214,8 @@ def joined(sources: Sources, modules: list[str], end: str = "") -> str:
         names = DECLARED.findall(body)
         if "" in names or any(counts[name] > 1 for name in names):
             body = f"const {scoped(body, exports(sources[module]))}"
-        text += f"{body}\n"
+        # The last module makes the element, which looks for what parts have at once.
+        text += f"{of_parts if module == modules[-1] else ''}{body}\n"
     return f"export const {scoped(text + end, exports(sources[modules[-1]]))}"
 
 

@@ -55,7 +55,7 @@ export function partModules(host) {
 export async function moduleOf(host, name, load = lazy) {
   const address = partModules(host)[name];
   // In production, the page's file has those that every page needs.
-  const joined = /** @type {any} */ (globalThis)[Symbol.for("agui")]?.[name];
+  const joined = /** @type {any} */ (globalThis)[Symbol.for("agui-parts")]?.[name];
   return address ? (joined ?? load(() => import(address))) : null;
 }
 
