@@ -24,8 +24,8 @@ const reducers = {
     /** @type {{ messageId: string, percent?: number }} */
     const { messageId, ...addition } = Object(value);
     // An addition to a complete answer has its name, and one value beside the answer's id.
-    const [added, ...more] = Object.values(addition);
-    if (messageId && added !== undefined && !more.length) {
+    const [[key, added] = [], ...more] = Object.entries(addition);
+    if (messageId && key && key !== "percent" && !more.length) {
       const told = { metadata: { [name]: added } };
       return patchMessage(c, messageId, (message) => withMetadata(message, told));
     }
