@@ -209,10 +209,14 @@ def test_a_title_of_the_model_is_shown_when_it_comes(chat: Page):
     chat.evaluate("""() => {
         const chat = document.querySelector("agui-chat");
         const titles = new URL("/static/agui_titles/titles.js", location).href;
-        chat.dataset.modules = JSON.stringify({ ...JSON.parse(chat.dataset.modules), titles });
+        chat.dataset.modules = JSON.stringify({ ...JSON.parse(chat.dataset.modules), "run:titles": titles });
         chat.addEventListener("ag-ui-thread", ({ detail }) => (window.told = detail.title));
     }""")
     chat.route(re.compile(r"threads/\?limit=10"), lambda route: changed(route, title="Apples in autumn"))
     say(chat, "hello")
     finished(chat)
+    other = chat.context.new_page()
+    other.goto(chat.url)
     chat.wait_for_function("() => window.told === 'Apples in autumn'")
+    # The user's other tabs hear of it.
+    other.wait_for_function("() => document.querySelector('agui-chat').session.title === 'Apples in autumn'")

@@ -174,6 +174,106 @@ def test_import_from_a_room_above_is_found(line: str, tmp_path: Path, monkeypatc
     assert imports_up(tmp_path / "dom/elements.js", ["approvals", "dom"]) != []
 
 
+# --- What serves one part stands beside its Python
+
+MODULES = [path for path in ELEMENT.rglob("*.js") if path.parent.name != "languages"]
+COMMENT = re.compile(r"/\*.*?\*/|(?<![:\"'])//[^\n]*", re.DOTALL)
+# What the page says of parts: a message can have files, whoever uploads them.
+PAGE_OF_PARTS = {
+    "agui-chat.js": {"attachments"},
+    "composer/additions.js": {"attachments"},
+    "composer/composer.js": {"attachments"},
+    "messages/queued.js": {"attachments"},
+    "messages/thread-markdown.js": {"attachments"},
+    "messages/views.js": {"attachments"},
+    "page/chat-page.js": {"attachments"},
+    "session/outbox.js": {"attachments"},
+    "session/refused-turn.js": {"attachments"},
+}
+
+
+def code_of(path: Path) -> str:
+    return COMMENT.sub("", path.read_text())
+
+
+def modules_of_parts() -> dict[str, str]:
+    """The text of all modules of each part."""
+    found: dict[str, str] = {}
+    for path in sorted(ENGINE.glob("contrib/*/static/agui_*/*.js")):
+        part = path.relative_to(ENGINE / "contrib").parts[0]
+        found[part] = found.get(part, "") + code_of(path)
+    return found
+
+
+def words_in(text: str) -> set[str]:
+    """The names in the tables of words of a module."""
+    tables = re.findall(r"^export const (?:\w+_WORDS|STRINGS) = \{(.*?)\};?$", text, re.MULTILINE | re.DOTALL)
+    return {name for table in tables for name in re.findall(r"(?:^|[{,]) *(\w+):", table, re.MULTILINE)}
+
+
+def classes_in(text: str) -> set[str]:
+    """The classes that modules give to elements, or look for."""
+    named = re.findall(r"""\bclass: ["`]([^"`$]+)["`]|classList\.\w+\("([\w-]+)\"""", text)
+    return {name for pair in named for names in pair for name in names.split()}
+
+
+def styled_in(text: str) -> set[str]:
+    return set(re.findall(r"\.([a-z][\w-]*)", re.sub(r"\{[^{}]*\}", "{}", text)))
+
+
+def test_page_has_no_names_of_parts():
+    parts = {path.name for path in (ENGINE / "contrib").iterdir() if path.is_dir()} - ORDINARY - {"observe"}
+    said = {}
+    for path in MODULES:
+        said[str(path.relative_to(ELEMENT))] = set(re.findall(r"[a-z]+", code_of(path).lower())) & parts
+    assert {name: words for name, words in said.items() if words} == PAGE_OF_PARTS
+    for path in ELEMENT.glob("*.css"):
+        assert set(re.findall(r"[a-z]+", path.read_text().lower())) & parts == set()
+
+
+def test_page_has_no_words_of_parts():
+    """Some module of the page uses each word in the page's tables, and parts have theirs in their own."""
+    code = "".join(code_of(path) for path in MODULES)
+    words = {word for path in MODULES for word in words_in(code_of(path))}
+    assert len(words) > 150
+    assert [word for word in sorted(words) if len(re.findall(rf"\b{word}\b", code)) < 2] == []
+    of_parts = {word for text in modules_of_parts().values() for word in words_in(text)}
+    # Buttons of both, and the forms of a number.
+    assert words & of_parts <= {"cancel", "dismiss", "one", "other"}
+    assert len(of_parts) > 50
+
+
+def test_page_has_no_rules_of_parts():
+    """A class that only modules of parts use has no rule in the page's styles, which every project has."""
+    own = set().union(*(classes_in(code_of(path)) for path in MODULES))
+    of_parts = {name for text in modules_of_parts().values() for name in classes_in(text)} - own
+    assert {"file", "voice", "sources", "feedback"} < of_parts
+    for path in ELEMENT.glob("*.css"):
+        assert styled_in(path.read_text()) & of_parts == set(), path.name
+
+
+def test_page_has_no_icons_of_parts():
+    """Some module of the page draws each icon in the page's table."""
+    table = (ELEMENT / "dom/elements.js").read_text().split("const ICONS = {")[1].split("};")[0]
+    icons = re.findall(r"^  (\w+):", table, re.MULTILINE)
+    code = "".join(code_of(path) for path in MODULES)
+    assert len(icons) > 10
+    drawn = r"""(?:icon(?:Button)?\(|icon: |\? |: )"%s\""""
+    assert [name for name in icons if not re.search(drawn % name, code)] == []
+
+
+def test_page_has_no_module_for_one_part():
+    """A module of the page that no other one imports, on demand or for a type, serves several parts."""
+    users: dict[Path, set[str]] = {}
+    for path in [*MODULES, *ENGINE.glob("contrib/*/static/agui_*/*.js")]:
+        user = "page" if path in MODULES else path.relative_to(ENGINE / "contrib").parts[0]
+        for address in re.findall(r"""^import .* from "(\..*)";|\bimport\("(\.[^"]+\.js)"\)""", code_of(path), re.M):
+            folder = path.parent if user == "page" else ELEMENT.parent / path.parent.name
+            users.setdefault((folder / "".join(address)).resolve(), set()).add(user)
+    alone = {path.name: users.get(path.resolve(), {"page"}) for path in MODULES}
+    assert [name for name, used in alone.items() if len(used) == 1 and used != {"page"}] == []
+
+
 def test_every_module_asks_the_one_clock():
     """A module that asked another clock would have a time that tests can't turn."""
     # The default of a column can't change without a migration, and a script has no time to turn.

@@ -321,6 +321,14 @@ test("files that the model can't read are noted with the answer", () => {
   assert.deepEqual(messages[0].metadata, { files_left_out: files });
 });
 
+test("what a part adds to an answer is in its metadata, and nothing else is", () => {
+  const answer = { type: "TEXT_MESSAGE_START", messageId: "a", role: "assistant" };
+  const custom = (name, value) => ({ type: "CUSTOM", name, value });
+  const others = [custom("two", { messageId: "a", x: 1, y: 2 }), custom("none", { messageId: "a" }), custom("share", { messageId: "a", percent: 5 })];
+  const { messages } = play([started, answer, custom("weather", { messageId: "a", degrees: 21 }), custom("stock", { count: 3 }), ...others]);
+  assert.deepEqual(messages[0].metadata, { weather: 21 });
+});
+
 test("an answer that is not whole has the reason", () => {
   const answer = { type: "TEXT_MESSAGE_START", messageId: "a", role: "assistant" };
   const value = { messageId: "a", reason: "length" };

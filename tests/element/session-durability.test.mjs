@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import { HttpError } from "./agui/http/client.js";
 import { Session } from "./agui/session/session.js";
+import { keep } from "./agui_feedback/judging.js";
 
 const started = { type: "RUN_STARTED", threadId: "t", runId: "r" };
 const finished = { type: "RUN_FINISHED", threadId: "t", runId: "r" };
@@ -264,15 +265,22 @@ test("a run is followed on when the server asks to come back later, and no messa
 });
 
 test("a judgement that is not kept leaves the others as they are", async () => {
-  const { server, session } = sessionOf([started, finished]);
+  const { session } = sessionOf([started, finished]);
   const answers = [];
-  server.judge = () => new Promise((kept, fail) => answers.push({ kept, fail }));
+  const send = () => new Promise((kept, fail) => answers.push({ kept, fail }));
+  const bar = { context: { client: { send, address: (id, rest) => `${id}/${rest}` } }, shown: { session } };
   await run(session, () => session.send("hello"));
-  const [first, second] = [session.judge("a", 1), session.judge("b", -1)];
+  const [first, second] = [keep(bar, "a", 1), keep(bar, "b", -1)];
   answers[1].kept();
   answers[0].fail(lost());
   assert.deepEqual(await Promise.all([first, second]), [false, true]);
-  assert.deepEqual([session.feedback.a, session.feedback.b], [undefined, { value: -1, comment: "" }]);
+  const { feedback } = session.details;
+  assert.deepEqual([feedback.a, feedback.b], [undefined, { value: -1, comment: "" }]);
+  const third = keep(bar, "c", 1);
+  session.reset();
+  answers[2].fail(lost());
+  assert.equal(await third, false);
+  assert.deepEqual(session.details, {});
 });
 
 test("what is read of the thread while a message goes out does not take its place", async () => {

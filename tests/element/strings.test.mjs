@@ -9,9 +9,13 @@ import { CHART_WORDS } from "./agui_charts/chart.js";
 import { FILE_WORDS } from "./agui_attachments/file-face.js";
 import { QUESTION_WORDS } from "./agui/approvals/question.js";
 import { ATTACHMENT_WORDS } from "./agui_attachments/attachments.js";
+import { INTAKE_WORDS } from "./agui_attachments/intake.js";
+import { LEFT_OUT_WORDS } from "./agui_attachments/left-out.js";
+import { READ_WORDS } from "./agui_attachments/read-call.js";
 import { PLAN_WORDS } from "./agui/tools/plan.js";
 import { EDITOR_WORDS } from "./agui/messages/editor.js";
 import { FEEDBACK_WORDS } from "./agui_feedback/feedback-form.js";
+import { RATING_WORDS } from "./agui_feedback/rating.js";
 import { STRINGS as COMMON, counted, format, tableFor } from "./agui/words/strings.js";
 import { PALETTE_WORDS } from "./agui/composer/palette.js";
 import { PLACEMENT_WORDS } from "./agui/page/placement.js";
@@ -39,13 +43,14 @@ import { NOTE_WORDS } from "./agui/messages/turn-notes.js";
 import { USAGE_WORDS, usageText } from "./agui/messages/usage.js";
 import { VERSION_WORDS } from "./agui/messages/versions.js";
 import { BACKGROUND_WORDS } from "./agui/page/background.js";
-import { SHORTCUT_WORDS } from "./agui/page/shortcuts.js";
-import { COMMAND_WORDS } from "./agui/page/commands.js";
-import { FIND_WORDS } from "./agui/page/find-bar.js";
+import { SHORTCUT_WORDS } from "./agui/finding/shortcuts.js";
+import { COMMAND_WORDS } from "./agui/finding/commands.js";
+import { FIND_WORDS } from "./agui/finding/find-bar.js";
 import { FOUND_WORDS } from "./agui/words/find-words.js";
 import { MENTION_WORDS } from "./agui_mentions/mentions.js";
 import { MENU_WORDS } from "./agui/threads/menu.js";
 import { MODEL_WORDS } from "./agui/page/model-picker.js";
+import { MICROPHONE_WORDS } from "./agui_voice/microphone.js";
 import { VOICE_WORDS } from "./agui_voice/voice.js";
 
 const STRINGS = {
@@ -64,8 +69,11 @@ const STRINGS = {
   ...FOUND_WORDS,
   ...FORM_WORDS,
   ...GROUP_WORDS,
+  ...INTAKE_WORDS,
+  ...LEFT_OUT_WORDS,
   ...MENTION_WORDS,
   ...MENU_WORDS,
+  ...MICROPHONE_WORDS,
   ...MODEL_WORDS,
   ...NOTE_WORDS,
   ...OPEN_WORDS,
@@ -76,6 +84,8 @@ const STRINGS = {
   ...QUESTION_WORDS,
   ...LONG_WORDS,
   ...QUEUE_WORDS,
+  ...RATING_WORDS,
+  ...READ_WORDS,
   ...ACTION_STATE_WORDS,
   ...EARLIER_WORDS,
   ...RICH_WORDS,

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
 import { FILE_WORDS, describe, formatSize, ownText, readFiles, reasonOf } from "./agui_attachments/file-face.js";
-import { holdsFiles } from "./agui/composer/intake.js";
+import { holdsFiles } from "./agui_attachments/intake.js";
 import { STRINGS } from "./agui/words/strings.js";
 import { isFinal, Uploads } from "./agui_attachments/uploads.js";
 

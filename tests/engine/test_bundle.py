@@ -177,6 +177,34 @@ def test_a_part_that_is_written_otherwise_leaves_the_others_joined(
     assert "weather/map.js has" in caplog.text
 
 
+JOIN = 'import { a } from "../agui/shared.js";\nexport const join = () => [a, import("./deep.js")];\n'
+
+
+def test_what_every_page_loads_of_parts_comes_in_the_pages_file(tmp_path: Path, settings: Any, weather: dict[str, str]):
+    two = [("weather", "composer:weather"), ("sea", "answer:sea")]
+    added = [SimpleNamespace(page_modules={place: f"{folder}/join.js"}) for folder, place in two]
+    for folder, _ in two:
+        weather |= {f"{folder}/join.js": JOIN, f"{folder}/deep.js": "export const deep = 1;\n"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "installed", lambda: added)
+        page = processed(tmp_path, weather)["agui/agui-chat.js"]
+    # Both export one name, and find their neighbours from the page's folder.
+    for folder, place in two:
+        # The last module makes the element, which looks for them at once.
+        assert 0 < page.index(f'["{place}"]=(()=>') < page.index('Symbol.for("agui")]=')
+        assert re.search(rf'import\("\.\./{folder}/deep\.[0-9a-f]{{12}}\.js"\)', page)
+
+
+def test_a_module_that_shares_another_one_with_its_part_stays_a_file_of_its_own(weather: dict[str, str]):
+    chat = {name: text for name, text in weather.items() if name.startswith("agui/")}
+    part = {"weather/line.js": "export const line = 2;\n"}
+    part["weather/join.js"] = 'import { line } from "./line.js";\nexport const join = () => line;\n'
+    at_once = {"composer:weather": "weather/join.js", "answer:weather": "weather/nowhere.js"}
+    joined = flatten(chat, "agui/agui-chat.js", [part], at_once)
+    assert "composer:weather" not in joined["agui/agui-chat.js"]
+    assert "export const" in joined["weather/join.js"]
+
+
 def test_a_part_that_is_written_otherwise_is_served_with_its_imports(
     tmp_path: Path, settings: Any, weather: dict[str, str]
 ):

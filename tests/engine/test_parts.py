@@ -65,6 +65,8 @@ def test_the_page_gets_the_addresses_of_modules_of_parts(office):
     addresses = json.loads(unescape(modules))
     assert addresses["activity:weather"] == "/static/weather/weather.js"
     assert addresses["math"] == "/static/agui_formulas/formula.js"
+    # What has nothing to do on a page is not on it: nobody writes down speech, and no model makes titles.
+    assert addresses.keys().isdisjoint({"composer:voice", "run:titles"})
     gone = {part.name for part in parts.installed() if part.page_modules}
     office.INSTALLED_APPS = [name for name in office.INSTALLED_APPS if name not in gone]
     assert "data-modules" not in page.render(Context())

@@ -49,8 +49,8 @@ class Part(AppConfig):
     """The page's modules of the part: paths of static files, by what they are for.
 
     A module under `activity:<type>` exports `view(context)`, which draws activities of that type.
-    parts.md has an example. The page asks for other names, too: PartModules in
-    static/agui/types.d.ts has them, and what each module exports.
+    parts.md has an example and the other places: PartModules in static/agui/types.d.ts has what
+    their modules export.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -94,6 +94,10 @@ class Part(AppConfig):
         None is an attribute without a value.
         """
         return {}
+
+    def modules_of_page(self, agent: str) -> Mapping[str, str]:
+        """Return those of `page_modules` that pages with an agent need."""
+        return self.page_modules
 
     def client_capabilities(self) -> dict[str, Any]:
         """Return what clients find under `custom` in an agent's capabilities."""

@@ -39,7 +39,7 @@ def agui_agent_attributes(agent: str = "") -> SafeString:
             attributes[name] = value
     modules: dict[str, str] = {}
     for part in parts.installed():
-        for name, path in part.page_modules.items():
+        for name, path in part.modules_of_page(agent).items():
             modules[name] = static(path)
         for name, value in part.page_attributes(agent).items():
             attributes[name] = "" if value is None else value

@@ -53,8 +53,10 @@ class AttachmentsConfig(Part):
     settings = AttachmentsSettings
     takes_files = True
     page_modules = {
-        "attachments": "agui_attachments/attachments.js",
-        "sent-files": "agui_attachments/sent-files.js",
+        "composer:attachments": "agui_attachments/intake.js",
+        "metadata:attachments": "agui_attachments/sent-files.js",
+        "metadata:files_left_out": "agui_attachments/sent-files.js",
+        "call:read_attachment": "agui_attachments/read-call.js",
         "upload": "agui_attachments/files.js",
     }
 

@@ -3,7 +3,8 @@
 The modules of a file share one scope, whose names the minifier may shorten; a module that has a
 name in common with another one keeps its own. Modules that are loaded on demand find the exports
 that they share with the page in a table. So do the modules of parts, which stand in folders beside
-the element's. The template's docs/contributing.md has the laws of this.
+the element's. Those that every page loads come in the page's file, and a second table has them by
+their place in the page. The template's docs/contributing.md has the laws of this.
 """
 
 import logging
@@ -24,6 +25,7 @@ STATE = re.compile(r"^(?:export )?(?:class|let)\b|^(?:export )?const .* = new\b"
 # Characters: a request for less costs more than a second copy.
 SMALL = 1500
 TABLE = 'globalThis[Symbol.for("agui")]'
+PARTS = 'globalThis[Symbol.for("agui-parts")]'
 
 logger = logging.getLogger("agui.bundle")
 
@@ -35,12 +37,18 @@ Names = dict[str, set[str]]
 """Exported names, by module."""
 
 
-def flatten(sources: Sources, entry: str, parts: Iterable[Sources] = ()) -> dict[str, str]:
+def flatten(
+    sources: Sources,
+    entry: str,
+    parts: Iterable[Sources] = (),
+    at_once: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """Join modules into the entry and the modules on demand.
 
-    `parts` has the modules of each part. A module that the entry imports also stays as it is,
-    beside it. The result is empty if a module has an import or export that these few patterns don't
-    know, or if two modules export one name; it lacks a part of which this is true.
+    `parts` has the modules of each part, and `at_once` those of them that every page loads, by
+    their place. A module that the entry imports also stays as it is, beside it. The result is empty
+    if a module has an import or export that these few patterns don't know, or if two modules export
+    one name; it lacks a part of which this is true.
     """
     if not can_be_joined(sources, sources):
         return {}
@@ -48,7 +56,7 @@ def flatten(sources: Sources, entry: str, parts: Iterable[Sources] = ()) -> dict
     for modules in parts:
         if can_be_joined({**modules, **sources}, modules):
             everything |= modules
-    return join_all(everything, entry)
+    return join_all(everything, entry, at_once or {})
 
 
 def can_be_joined(sources: Sources, modules: Sources) -> bool:
@@ -65,19 +73,34 @@ def can_be_joined(sources: Sources, modules: Sources) -> bool:
     return not problem
 
 
-def join_all(sources: Sources, entry: str) -> dict[str, str]:
+def join_all(sources: Sources, entry: str, at_once: Mapping[str, str]) -> dict[str, str]:
     imports: dict[str, list[str]] = {}
     for name, text in sources.items():
         imports[name] = [module for _, module in imported_by(name, text)]
     page = in_order(imports, entry)
-    demanded = sources.keys() - page
+    # Others share modules with modules of their part, whose names may be those of another part.
+    added = {place: name for place, name in at_once.items() if is_page(imports, name, page)}
+    demanded = sources.keys() - page - set(added.values())
     on_demand = {name: own_modules(imports, name, page, sources) for name in sorted(demanded)}
     shared = shared_names(sources, page, on_demand)
-    files = {entry: joined(sources, page, f"{TABLE} = {listed(shared)};\n")}
+    of_parts = "".join(with_part(sources, place, name, entry) for place, name in added.items())
+    files = {entry: joined(sources, page, f"{TABLE} = {listed(shared)};\n", of_parts)}
     for name, modules in on_demand.items():
         imported = imported_names(sources, modules)
         files[name] = head(name, imported, page) + joined(sources, modules)
     return files
+
+
+def is_page(imports: Imports, name: str, page: list[str]) -> bool:
+    """Tell whether a module is there and imports only modules of the page."""
+    return name in imports and set(imports[name]) <= set(page)
+
+
+def with_part(sources: Sources, place: str, name: str, entry: str) -> str:
+    """Write a module of a part into the page's file, and its exports into a table."""
+    body = moved(sources[name], name, entry)
+    names = listed(exports(sources[name]))
+    return f'({PARTS} ??= {{}})["{place}"] = (() => {{\n{body}\nreturn {names};\n}})();\n'
 
 
 def find_problem(sources: Sources) -> tuple[str, str] | None:
@@ -182,7 +205,7 @@ def head(name: str, imported: Names, page: list[str]) -> str:
     return f"{statements}const {listed(names)} = {TABLE};\n" if names else statements
 
 
-def joined(sources: Sources, modules: list[str], end: str = "") -> str:
+def joined(sources: Sources, modules: list[str], end: str = "", of_parts: str = "") -> str:
     """Write modules into one file, which has the last one's name and exports its names."""
     bodies = [moved(sources[module], module, modules[-1]) for module in modules]
     counts = Counter(DECLARED.findall("".join(bodies)))
@@ -191,7 +214,8 @@ def joined(sources: Sources, modules: list[str], end: str = "") -> str:
         names = DECLARED.findall(body)
         if "" in names or any(counts[name] > 1 for name in names):
             body = f"const {scoped(body, exports(sources[module]))}"
-        text += f"{body}\n"
+        # The last module makes the element, which looks for what parts have at once.
+        text += f"{of_parts if module == modules[-1] else ''}{body}\n"
     return f"export const {scoped(text + end, exports(sources[modules[-1]]))}"
 
 

@@ -19,6 +19,7 @@ from agui.contrib.bundle.join import flatten
 
 ENGINE = re.compile(r"agui/.+\.(?:js|css)")
 MODULE = re.compile(r"agui/(?!words/languages/).+\.js")
+AT_ONCE = ("composer:", "answer:")
 NEIGHBOUR = re.compile(r"""["']\./([\w-]+\.js)["']""")
 
 COMMENT = re.compile(r"\s*(?:/\*|\*|//)")
@@ -84,8 +85,18 @@ def bundle(paths: dict[str, Any], folders: dict[str, dict[str, str]]) -> dict[st
             modules[name] = texts[name]
     for folder in folders.values():
         texts |= folder
-    texts |= flatten(modules, "agui/agui-chat.js", folders.values())
+    texts |= flatten(modules, "agui/agui-chat.js", folders.values(), loaded_at_once())
     return {name: minified(name, text) for name, text in texts.items()}
+
+
+def loaded_at_once() -> dict[str, str]:
+    """Name the modules of parts that stand beside each input and below each answer."""
+    found: dict[str, str] = {}
+    for part in parts.installed():
+        for place, path in part.page_modules.items():
+            if place.startswith(AT_ONCE):
+                found[place] = path
+    return found
 
 
 def modules_of_parts(paths: dict[str, Any]) -> dict[str, dict[str, str]]:

@@ -24,7 +24,7 @@ class FeedbackConfig(Part):
     name = "agui.contrib.feedback"
     label = "agui_feedback"
     verbose_name = wording("Agent: feedback")
-    page_modules = {"feedback": "agui_feedback/judging.js"}
+    page_modules = {"answer:feedback": "agui_feedback/rating.js"}
 
     def routes(self) -> dict[str, tuple[str, str]]:
         view = "agui.contrib.feedback.views.ThreadFeedbackView"

@@ -9,7 +9,7 @@ class SourcesConfig(Part):
     name = "agui.contrib.sources"
     label = "agui_sources"
     verbose_name = "Agent: sources"
-    page_modules = {"sources": "agui_sources/sources.js"}
+    page_modules = {"metadata:sources": "agui_sources/sources.js"}
 
     # These imports load pydantic-ai, which start-up doesn't need.
 

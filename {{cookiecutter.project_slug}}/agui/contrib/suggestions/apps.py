@@ -8,7 +8,7 @@ class SuggestionsConfig(Part):
     name = "agui.contrib.suggestions"
     label = "agui_suggestions"
     verbose_name = "Agent: suggestions"
-    page_modules = {"suggestions": "agui_suggestions/suggestions.js"}
+    page_modules = {"last:follow_ups": "agui_suggestions/suggestions.js"}
 
     async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
         if not answer:

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,11 @@ class TitlesConfig(Part):
     label = "agui_titles"
     verbose_name = "Agent: titles"
     settings = TitlesSettings
-    page_modules = {"titles": "agui_titles/titles.js"}
+    page_modules = {"run:titles": "agui_titles/titles.js"}
 
-    def prepare(self) -> None:
+    def modules_of_page(self, agent: str) -> Mapping[str, str]:
         # The page waits for a title only where one may come.
-        if not _may_come():
-            type(self).page_modules = {}
+        return self.page_modules if _may_come() else {}
 
     def run_context(self, run: Any) -> AbstractContextManager[Any]:
         return _titling(run)

@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from typing import Any
 
 from django.urls import reverse
@@ -12,7 +13,7 @@ class VoiceConfig(Part):
     label = "agui_voice"
     verbose_name = "Agent: voice"
     settings = VoiceSettings
-    page_modules = {"voice": "agui_voice/voice.js"}
+    page_modules = {"composer:voice": "agui_voice/microphone.js"}
 
     def routes(self) -> dict[str, tuple[str, str]]:
         return {"transcribe": ("transcribe/", "agui.contrib.voice.views.TranscribeView")}
@@ -25,6 +26,9 @@ class VoiceConfig(Part):
             "data-transcribe-url": reverse(f"{agent}:transcribe"),
             "data-max-recording-bytes": settings.max_bytes,
         }
+
+    def modules_of_page(self, agent: str) -> Mapping[str, str]:
+        return self.page_modules if conf.part(VoiceSettings).is_on else {}
 
     def client_capabilities(self) -> dict[str, Any]:
         if not conf.part(VoiceSettings).is_on:

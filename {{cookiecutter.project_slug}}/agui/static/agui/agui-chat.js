@@ -1,9 +1,9 @@
 // @ts-check
-import { Catalog, OWN, checkedName } from "./catalog/catalog.js";
+import { Catalog, checkedName } from "./catalog/catalog.js";
 import { ChatPage } from "./page/chat-page.js";
 import { AgentClient } from "./http/client.js";
 import { onWake } from "./session/following.js";
-import { fetchModule, lazy, moduleAddress, moduleOf } from "./dom/lazy.js";
+import { fetchModule, lazy, moduleOf } from "./dom/lazy.js";
 import { Session } from "./session/session.js";
 import { STRINGS, tableFor } from "./words/strings.js";
 import { Styles } from "./page/styles.js";
@@ -148,13 +148,12 @@ export class AguiChatElement extends HTMLElement {
 
   /** @type {PublicElement["send"]} */
   async send(...message) {
-    await this.#own();
-    return /** @type {Own} */ (OWN).send(this, ...message);
+    return (await this.#own()).send(this, ...message);
   }
 
   /** Upload files for the message that is being written. @param {Iterable<File>} files */
   async attach(files) {
-    if (this.client.attachmentsUrl) await this.#page?.attach(files);
+    await this.#page?.attach(files);
   }
 
   /**
@@ -198,8 +197,7 @@ export class AguiChatElement extends HTMLElement {
 
   /** Show a conversation, and wait until it is there. @param {string} threadId */
   async open(threadId) {
-    await this.#own();
-    return /** @type {Own} */ (OWN).open(this, threadId);
+    return (await this.#own()).open(this, threadId);
   }
 
   /** @param {string} threadId */
@@ -242,7 +240,7 @@ export class AguiChatElement extends HTMLElement {
     addEventListener("popstate", () => page.restore(), { signal });
     this.#memory.forget({ butMine: true });
     const [endpoint, user] = ["endpoint", "user-key"].map((name) => this.getAttribute(name) ?? "");
-    this.#tabs.open(endpoint, user, (message) => session.hear(message));
+    this.#tabs.open(endpoint, user, (message) => session.hearTab(message));
     onWake((wake) => session.wake(wake), signal);
     /** @param {Event} event */
     const submitted = ({ target }) =>
@@ -282,22 +280,18 @@ export class AguiChatElement extends HTMLElement {
   }
 
   #urls() {
-    const {
-      toolsUrl: tools,
-      skillsUrl: skills,
-      threadsUrl: threads,
-      attachmentsUrl: attachments,
-    } = this.dataset;
-    const run = this.getAttribute("endpoint") ?? "";
-    const hasFiles = moduleAddress(this, "attachments");
-    return { run, tools, skills, threads, attachments: hasFiles && attachments };
+    const { toolsUrl: tools, skillsUrl: skills, threadsUrl: threads } = this.dataset;
+    return { run: this.getAttribute("endpoint") ?? "", tools, skills, threads };
   }
 
   /** Load what only pages with something of their own need. */
   async #own() {
-    if (OWN.draw) return;
-    await fetchModule(() => import("./page/own.js"));
-    this.#catalog.put(this.#catalog.seams);
+    const { OWN_PARTS: own } = await fetchModule(() => import("./page/own.js"));
+    if (this.#catalog.own !== own) {
+      this.#catalog.own = own;
+      this.#catalog.put(this.#catalog.seams);
+    }
+    return own;
   }
 
   /** Do so, and go on without it if it can't be had. */
@@ -308,7 +302,7 @@ export class AguiChatElement extends HTMLElement {
     this.strings = JSON.parse(this.dataset.strings || "{}");
     const page = new ChatPage({
       host: this, strings: this.#strings, memory: this.#memory, styles, catalog: this.#catalog,
-      own: this.#want, emit: (name, detail) => this.#emit(name, detail),
+      wantOwn: this.#want, emit: (name, detail) => this.#emit(name, detail),
     });
     root.append(page.element);
     // No listener sees a key of an input method. Safari's last Enter has only the code.
@@ -360,6 +354,5 @@ export class AguiChatElement extends HTMLElement {
 }
 
 /** @typedef {import("./agui-chat.d.ts").AguiChatElement} PublicElement */
-/** @typedef {import("./types.d.ts").Own} Own */
 
 AguiChatElement.define();

@@ -2,9 +2,6 @@
 
 export interface Metadata {
   attachments?: Attachment[];
-  mentions?: import("../agui_mentions/mentions.js").Mention[];
-  follow_ups?: unknown;
-  files_left_out?: unknown;
   usage?: import("./messages/usage.js").Usage;
   outcome?: string;
   duration_ms?: number;
@@ -188,7 +185,8 @@ export interface Thread {
   title?: string;
   unread?: boolean;
   branches?: Record<string, Branch[]>;
-  feedback?: Record<string, Judgement>;
+  /** What parts tell of it. */
+  [detail: string]: unknown;
   updated_at?: string;
   pending_calls?: string[] | null;
 }
@@ -214,12 +212,6 @@ export interface Branch {
   id: string;
   text: string;
   current: boolean;
-}
-
-/** What the user thinks of an answer: 1, -1, or 0 for nothing. */
-export interface Judgement {
-  value: number;
-  comment: string;
 }
 
 interface Event {
@@ -381,14 +373,18 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("./messages/earlier-messages.js").EARLIER_WORDS &
   typeof import("./tools/arguments.js").ARGUMENT_WORDS &
   typeof import("../agui_attachments/attachments.js").ATTACHMENT_WORDS &
+  typeof import("../agui_attachments/intake.js").INTAKE_WORDS &
+  typeof import("../agui_attachments/left-out.js").LEFT_OUT_WORDS &
+  typeof import("../agui_attachments/read-call.js").READ_WORDS &
   typeof import("./page/background.js").BACKGROUND_WORDS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
   typeof import("../agui_feedback/feedback-form.js").FEEDBACK_WORDS &
+  typeof import("../agui_feedback/rating.js").RATING_WORDS &
   typeof import("../agui_attachments/file-face.js").FILE_WORDS &
   typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
   typeof import("./messages/editor.js").EDITOR_WORDS &
-  typeof import("./page/commands.js").COMMAND_WORDS &
-  typeof import("./page/find-bar.js").FIND_WORDS &
+  typeof import("./finding/commands.js").COMMAND_WORDS &
+  typeof import("./finding/find-bar.js").FIND_WORDS &
   typeof import("./words/find-words.js").FOUND_WORDS &
   typeof import("./page/model-picker.js").MODEL_WORDS &
   typeof import("./composer/palette.js").PALETTE_WORDS &
@@ -400,7 +396,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("./messages/queued.js").QUEUE_WORDS &
   typeof import("./markdown/rich-text.js").RICH_WORDS &
   typeof import("./words/save-words.js").SAVE_WORDS &
-  typeof import("./page/shortcuts.js").SHORTCUT_WORDS &
+  typeof import("./finding/shortcuts.js").SHORTCUT_WORDS &
   typeof import("../agui_sources/sources.js").SOURCE_WORDS &
   typeof import("./approvals/open-bar.js").OPEN_WORDS &
   typeof import("./approvals/record.js").RECORD_WORDS &
@@ -417,6 +413,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("./messages/turn-notes.js").NOTE_WORDS &
   typeof import("./messages/usage.js").USAGE_WORDS &
   typeof import("./messages/versions.js").VERSION_WORDS &
+  typeof import("../agui_voice/microphone.js").MICROPHONE_WORDS &
   typeof import("../agui_voice/voice.js").VOICE_WORDS;
 
 /** What a module under `activity:<type>` exports. `update` throws for what it can't show. */
@@ -436,16 +433,101 @@ export interface View {
 /** What the modules of parts export, by the name that the page asks for (`moduleOf`). */
 export interface PartModules {
   [activity: `activity:${string}`]: ActivityModule;
+  /** Loaded with the page: what stands beside the text of a message. */
+  [composer: `composer:${string}`]: ComposerModule;
+  /** Loaded with the first answer: what stands in the toolbar below each. */
+  [answer: `answer:${string}`]: AnswerModule;
+  /** Loaded with the first message whose metadata has that key. */
+  [metadata: `metadata:${string}`]: MetadataModule;
+  /** Loaded when the last message's metadata has that key. */
+  [last: `last:${string}`]: LastModule;
+  /** Loaded with the first text that has that sign. */
+  [list: `list:${string}`]: ListModule;
+  /** Loaded with the first call of the tool of that name. */
+  [call: `call:${string}`]: CallModule;
+  /** Loaded when the first run has ended. */
+  [run: `run:${string}`]: RunModule;
   math: { drawFormulas: (codes: Element[]) => void };
-  attachments: Pick<typeof import("../agui_attachments/attachments.js"), "Attachments">;
-  feedback: Pick<typeof import("../agui_feedback/judging.js"), "judge">;
-  mentions: Pick<typeof import("../agui_mentions/mentions.js"), "Mentions">;
-  "sent-files": Pick<typeof import("../agui_attachments/sent-files.js"), "showFiles">;
-  sources: Pick<typeof import("../agui_sources/sources.js"), "showSources">;
-  suggestions: Pick<typeof import("../agui_suggestions/suggestions.js"), "Suggestions">;
-  titles: Pick<typeof import("../agui_titles/titles.js"), "awaitTitle">;
-  upload: Pick<typeof import("../agui_attachments/files.js"), "post">;
-  voice: Pick<typeof import("../agui_voice/voice.js"), "Voice">;
+  upload: {
+    post: (
+      url: string,
+      form: FormData,
+      options: UploadOptions & { headers: Record<string, string> },
+    ) => Promise<Response>;
+  };
+}
+/** Places for which several parts may have a module. */
+export type Place = "composer" | "answer" | "run";
+
+/** What a module under `composer:<name>` exports. */
+export interface ComposerModule {
+  join: (
+    composer: import("./composer/composer.js").Composer,
+    context: import("./composer/composer.js").Context,
+  ) => Addition | undefined;
+}
+/** What a part adds to the message that the user is writing. */
+export interface Addition {
+  /** Why the message can't be sent yet; "" if it can. */
+  readonly held?: string;
+  readonly attachments?: Attachment[];
+  attach?: (files: Iterable<File>) => unknown;
+  /** The message has been sent, or is given up. */
+  clear?: () => void;
+  /** The user turns to something else. */
+  rest?: () => void;
+  /** A message comes back: take what is yours, and return what stays in its text. */
+  restore?: (text: string, metadata: Metadata) => Promise<string | undefined>;
+}
+/** What a module under `answer:<name>` exports. */
+export interface AnswerModule {
+  join: (bar: import("./messages/answer-bar.js").AnswerBar) => BarAddition;
+}
+export interface BarAddition {
+  buttons: HTMLElement[];
+  update: () => void;
+  remove: () => void;
+}
+/** What a module under `metadata:<key>` exports; called with each change. */
+export interface MetadataModule {
+  show: (message: HTMLElement, value: unknown, context: MessageContext) => void;
+}
+/** What a module under `last:<key>` exports: what stands below the conversation. */
+export interface LastModule {
+  follow: (
+    context: MessageContext,
+    column: HTMLElement,
+  ) => { render: (session: import("./session/session.js").Session) => void };
+}
+/** What a module under `list:<sign>` exports: what the list above the input has behind that sign. */
+export interface ListModule {
+  listFor: (
+    input: HTMLTextAreaElement,
+    palette: import("./composer/palette.js").Palette,
+    context: import("./composer/palette.js").Context,
+  ) => SignList;
+  /** What the page of shortcuts says of the sign; "" if there is nothing to list. */
+  titleOf: (host: HTMLElement, strings: Strings) => string;
+}
+export interface SignList {
+  /** False if the text before the cursor is not about it. */
+  search: () => boolean;
+  /** The list is closed. */
+  stop: () => void;
+  /** The user has closed it. */
+  close: () => void;
+}
+/** What a module under `call:<tool>` exports: how the card of a call reads; null: as any other. */
+export interface CallModule {
+  describeCall: (
+    call: { args: Record<string, unknown>; status: CallStatus; result: unknown },
+    messages: Message[],
+    strings: Strings,
+  ) => { label: string; shown: unknown } | null;
+}
+/** What a module under `run:<name>` exports. */
+export interface RunModule {
+  ended: (host: import("./agui-chat.d.ts").AguiChatElement) => unknown;
 }
 
 export type Strings = import("./words/strings.js").Strings;
@@ -483,8 +565,9 @@ export interface CardContext {
   host: HTMLElement;
   strings: Strings;
   seams: Seams;
-  /** Load what only pages with something of their own need. */
-  own: () => unknown;
+  /** What only pages with something of their own need, once it is loaded; this loads it. */
+  own: Own | undefined;
+  wantOwn: () => unknown;
   tools: Map<string, Tool>;
   /** Null until the first interrupt has loaded it. */
   Question: (new (context: CardContext) => QuestionView) | null;
@@ -524,7 +607,6 @@ export type MessageContext = CardContext & {
   edit: (promptId: string, text: string) => boolean;
   rewrite: (message: Returned) => void;
   switchBranch: (branchId: string) => void;
-  feedback: (messageId: string, value: number, comment?: string) => Promise<boolean>;
   unqueue: () => import("./session/outbox.js").Queued | null;
 };
 /** What the transcript makes for each message. */

@@ -7,7 +7,7 @@ import { beginsFolded, foldedRow } from "./folded-row.js";
 import { fieldOf, fromInput, toInput } from "./schema.js";
 import { isObject, own } from "../json/schema-parts.js";
 import { format } from "../words/strings.js";
-import { TIME_WORDS } from "../words/times.js";
+import { TIME_WORDS } from "../words/time-words.js";
 
 /**
  * @typedef {import("./schema.js").Field} Field

@@ -1,6 +1,6 @@
 // @ts-check
 /** How the browser checks an input, and which keyboard it shows. */
-import { stepOf } from "../words/times.js";
+import { stepOf } from "../words/typed-times.js";
 
 /** @typedef {import("../types.d.ts").Schema} Schema */
 /**

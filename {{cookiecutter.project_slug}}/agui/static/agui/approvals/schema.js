@@ -9,7 +9,8 @@ import { attributesOf, inputType, isTimeType } from "./input-attributes.js";
 import { MAX_ALTERNATIVES, alternatives, isObject, lookup } from "../json/schema-parts.js";
 import { optionsOf, own, resolve } from "../json/schema-parts.js";
 import { heading } from "../words/strings.js";
-import { fitsInput, shownTime, writtenTime, zoneOf } from "../words/times.js";
+import { zoneOf } from "../words/times.js";
+import { fitsInput, shownTime, writtenTime } from "../words/typed-times.js";
 
 /** @typedef {import("../types.d.ts").Schema} Schema */
 /**

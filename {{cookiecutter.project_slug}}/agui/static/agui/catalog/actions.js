@@ -2,7 +2,6 @@
 /** The page's own buttons: in the toolbar of each answer, beside the input, and in the header. */
 import { h, icon } from "../dom/elements.js";
 import { arrange, reconcile } from "../dom/keyed.js";
-import { OWN } from "./catalog.js";
 
 /** @typedef {import("../agui-chat.d.ts").Action} Action */
 /** @typedef {import("../agui-chat.d.ts").About} About */
@@ -23,16 +22,16 @@ export class Actions {
     this.#about = /** @type {() => About} */ (about);
   }
 
-  /** @param {import("../types.d.ts").Seams} seams */
-  update(seams) {
-    const own = /** @type {Action[]} */ ([...seams.values()]).filter(({ on }) => on === this.#on);
-    const buttons = reconcile(this.#buttons, own, {
+  /** @param {Pick<import("./catalog.js").Catalog, "seams" | "own">} registered by the page */
+  update({ seams, own }) {
+    const all = /** @type {Action[]} */ ([...seams.values()]).filter(({ on }) => on === this.#on);
+    const buttons = reconcile(this.#buttons, all, {
       key: (action) => action,
       make: (action) => this.#make(action),
       drop: (button) => button.remove(),
     });
     arrange(this.element, buttons);
-    OWN.show?.(this.element, this.#buttons, this.#about);
+    own?.show(this.element, this.#buttons, this.#about);
   }
 
   /** @param {Action} action @returns {HTMLElement} */

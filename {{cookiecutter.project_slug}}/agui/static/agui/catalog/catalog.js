@@ -5,12 +5,6 @@
 /** @typedef {import("../types.d.ts").Skill} Skill */
 /** @typedef {import("../types.d.ts").Seams} Seams */
 
-/**
- * What only pages with something of their own need, once it is loaded.
- * @type {Partial<import("../types.d.ts").Own>}
- */
-export const OWN = {};
-
 export class Catalog {
   /** @type {Map<string, import("../types.d.ts").Tool>} each change makes a new map */
   tools = new Map();
@@ -21,6 +15,11 @@ export class Catalog {
   seams = new Map();
   /** @type {Map<string, PageTool>} */
   pageTools = new Map();
+  /**
+   * What only pages with something of their own need, once it is loaded.
+   * @type {import("../types.d.ts").Own | undefined}
+   */
+  own;
   #changed;
 
   /** @param {() => void} changed called after each change */

@@ -1,10 +1,13 @@
 // @ts-check
-/** The input of the chat: text and files, buttons to send and to stop, and skills behind "/". */
+/**
+ * The input of the chat: its text, buttons to send and to stop, skills behind "/", and what parts
+ * add to it.
+ */
 import { Actions } from "../catalog/actions.js";
-import { ComposerFiles } from "./files.js";
+import { Additions } from "./additions.js";
 import { partsOf } from "./controls.js";
 import { h, isTouch, setAttribute, setText } from "../dom/elements.js";
-import { moduleOf } from "../dom/lazy.js";
+import { partModules } from "../dom/lazy.js";
 import { format } from "../words/strings.js";
 
 /** @typedef {import("../types.d.ts").Skill} Skill */
@@ -27,19 +30,17 @@ export class Composer {
   #context;
   /** @type {Skill[]} */
   #skills = [];
-  #input;
+  input;
   #send;
   #stop;
   #slash;
   #hint = h("p", { class: "hint", role: "status" });
-  #box;
+  /** Around the text and the buttons. */
+  box;
   #column;
   /** @type {import("./palette.js").Palette | undefined} */
   #palette;
-  #files;
-  #microphone;
-  /** @type {import("../../agui_voice/voice.js").Voice | undefined} */
-  #voice;
+  additions;
   #narrow = false;
   /** @type {SessionState} */
   #session = { busy: false, stopping: false, conversation: { status: "idle" } };
@@ -50,33 +51,28 @@ export class Composer {
   /** @param {Context} context */
   constructor(context) {
     this.#context = context;
-    const { input, stop, send, slash, microphone, picker } = partsOf(context, {
+    const { input, stop, send, slash } = partsOf(context, {
       typed: () => this.#typed(),
       keydown: (event) => this.#keydown(event),
       left: () => this.#palette?.hide(),
-      send: () => this.#submit(this.#input.value),
+      send: () => this.#submit(input.value),
       skills: () => this.#showSkills(),
-      dictate: () => this.#dictate(),
-      attach: (files) => this.attach(files),
     });
-    this.#input = input;
+    this.input = input;
     this.#stop = stop;
     this.#send = send;
     this.#slash = slash;
-    this.#microphone = microphone;
-    this.#box = h(
-      "div", { class: "composer-box" },
-      input, ...picker, slash, this.actions.element, microphone, stop, send,
-    );
-    this.#files = new ComposerFiles(context, this, this.#box);
-    this.#box.addEventListener("click", ({ target }) => target === this.#box && input.focus());
-    this.#column = h("div", { class: "column" }, this.#hint, this.#box);
+    const { element: actions } = this.actions;
+    this.box = h("div", { class: "composer-box" }, input, slash, actions, stop, send);
+    this.box.addEventListener("click", ({ target }) => target === this.box && input.focus());
+    this.#column = h("div", { class: "column" }, this.#hint, this.box);
     this.element = h("div", { class: "composer", part: "composer" }, this.#column);
+    this.additions = new Additions(this, context);
     this.#changed();
     new ResizeObserver(([{ contentRect }]) => {
       if (this.#narrow === (this.#narrow = contentRect.width < ROOMY)) return;
       this.render(this.#session);
-    }).observe(this.#box);
+    }).observe(this.box);
   }
 
   /** @param {Skill[]} skills */
@@ -88,7 +84,7 @@ export class Composer {
   }
 
   focus() {
-    this.#input.focus();
+    this.input.focus();
   }
 
   /** Focus the input, unless that opens a keyboard over half of the screen. */
@@ -97,28 +93,23 @@ export class Composer {
   }
 
   get hasFocus() {
-    return this.#input.matches(":focus");
+    return this.input.matches(":focus");
   }
 
   get text() {
-    return this.#input.value;
+    return this.input.value;
   }
 
   set text(text) {
-    this.#input.value = text;
+    this.input.value = text;
     this.#changed();
-    if (this.#mayMention) this.#loadPalette();
+    if (this.#mayList) this.#loadPalette();
   }
 
   empty() {
     this.text = "";
-    this.#files.clear();
-    this.hush();
-  }
-
-  /** Stop listening. */
-  hush() {
-    this.#voice?.discard();
+    this.additions.clear();
+    this.additions.rest();
   }
 
   /** Put a text into the input, focus it and keep the draft. @param {string} text */
@@ -133,7 +124,7 @@ export class Composer {
     this.#palette?.hide();
     this.text = text;
     this.invite();
-    this.#input.setSelectionRange(text.length, text.length);
+    this.input.setSelectionRange(text.length, text.length);
   }
 
   /**
@@ -151,7 +142,7 @@ export class Composer {
     this.#session = { busy, stopping, queued, conversation };
     const hasHint = this.#skills.length && !this.#narrow;
     const hint = hasHint ? format(strings.placeholderSkills, strings) : strings.placeholder;
-    this.#input.placeholder = conversation.status === "waiting" ? strings.placeholderWaiting : hint;
+    this.input.placeholder = conversation.status === "waiting" ? strings.placeholderWaiting : hint;
     setAttribute(this.element, "data-status", conversation.status);
     this.enable();
   }
@@ -160,10 +151,10 @@ export class Composer {
 
   /** Show the right buttons, and enable those that can be used. */
   enable() {
-    const { send, sendNext, queueFull, filesOpen } = this.#context.strings;
+    const { send, sendNext, queueFull } = this.#context.strings;
     const { busy, stopping, queued } = this.#session;
-    const nothing = !this.text.trim() && !this.#files.ready.length;
-    const held = this.#files.areOpen;
+    const nothing = !this.text.trim() && !this.additions.attachments.length;
+    const { held } = this.additions;
     const label = busy ? sendNext : send;
     if (!busy && this.#stop.matches(":focus")) this.invite();
     this.#stop.hidden = !busy;
@@ -171,10 +162,10 @@ export class Composer {
     setAttribute(this.#stop, "aria-disabled", stopping && "true");
     const isFull = busy && Boolean(queued);
     this.#send.hidden = busy && nothing;
-    this.#send.disabled = nothing || held;
+    this.#send.disabled = nothing || Boolean(held);
     setAttribute(this.#send, "aria-disabled", isFull && "true"); // A press tells why.
     this.#send.ariaLabel = label;
-    this.#send.title = held ? filesOpen : isFull ? queueFull : label;
+    this.#send.title = held || (isFull ? queueFull : label);
   }
 
   /**
@@ -185,10 +176,11 @@ export class Composer {
     const own = text === this.text;
     // The user must see first that a message denies the open questions.
     if (!own && this.#session.conversation.status === "waiting") return false;
-    if (this.#files.areOpen || (own && this.#palette?.forgot())) return false;
-    if (!this.#context.send(text, own ? this.#files.ready : [])) return false;
+    const { attachments, held } = this.additions;
+    if (held || (own && this.#palette?.forgot())) return false;
+    if (!this.#context.send(text, own ? attachments : [])) return false;
     if (!own) return true;
-    this.#files.clear();
+    this.additions.clear();
     this.#palette?.changed();
     this.fill("");
     this.#context.keep(this.text);
@@ -223,18 +215,20 @@ export class Composer {
   #changed() {
     this.enable();
     if (CSS.supports("field-sizing", "content")) return;
-    this.#input.style.height = "auto";
-    this.#input.style.height = `${this.#input.scrollHeight}px`;
+    this.input.style.height = "auto";
+    this.input.style.height = `${this.input.scrollHeight}px`;
   }
 
   // --- What comes with its first use
 
-  get #mayMention() {
-    return this.#context.host.dataset.mentionsUrl && this.text.includes("@");
+  /** Whether the text has a sign, such as "@", behind which a part lists something. */
+  get #mayList() {
+    const names = Object.keys(partModules(this.#context.host));
+    return names.some((name) => name.startsWith("list:") && this.text.includes(name.slice(5)));
   }
 
   async #search() {
-    const hasList = this.#mayMention || this.text.trimStart().startsWith("/");
+    const hasList = this.#mayList || this.text.trimStart().startsWith("/");
     // A list that is there follows at once: the next key may be Enter.
     if (hasList && !this.#palette) await this.#loadPalette();
     if (this.hasFocus) this.#palette?.search(this.#skills);
@@ -252,7 +246,7 @@ export class Composer {
   async #loadPalette() {
     const module = await this.#context.load(() => import("./palette.js"));
     if (module && !this.#palette) {
-      const palette = new module.Palette(this.#input, {
+      const palette = new module.Palette(this.input, {
         ...this.#context,
         send: (text) => this.#submit(text),
         fill: (text) => this.write(text),
@@ -264,30 +258,11 @@ export class Composer {
     return this.#palette;
   }
 
-  async #dictate() {
-    const { host, load } = this.#context;
-    const [button, input, box] = [this.#microphone, this.#input, this.#box];
-    if (!button) return;
-    const module = await moduleOf(host, "voice", load);
-    if (module) {
-      const invite = () => this.invite();
-      this.#voice ??= new module.Voice({ ...this.#context, box, button, input, invite });
-    }
-    this.#voice?.press();
-  }
-
-  /** Upload files for the message. @param {Iterable<File>} files */
-  async attach(files) {
-    await this.#files.add(files);
-    this.invite();
-  }
-
   /** Put a rejected message back, before the current draft. @param {Returned} message */
   async giveBack({ content, metadata, isSignedOut }) {
-    const files = metadata?.attachments;
-    // Without the part, the text has the names of the files.
-    const text = (files && (await this.#files.restore(String(content), files))) ?? content;
-    this.fill([text, this.#input.value].filter(Boolean).join("\n\n"));
+    const given = String(content ?? "");
+    const text = metadata ? await this.additions.restore(given, metadata) : given;
+    this.fill([text, this.text].filter(Boolean).join("\n\n"));
     if (!isSignedOut) this.#context.keep(this.text);
   }
 

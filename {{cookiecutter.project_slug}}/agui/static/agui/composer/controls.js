@@ -1,18 +1,15 @@
 // @ts-check
 /** What the input of the chat consists of: the text, and the buttons beside it. */
 import { h, iconButton } from "../dom/elements.js";
-import { filePicker } from "./intake.js";
-import { moduleAddress } from "../dom/lazy.js";
 
 /**
  * @param {import("./composer.js").Context} context
  * @param {{
  *   typed: () => void, keydown: (event: KeyboardEvent) => void, left: () => void,
- *   send: () => void, skills: () => void, dictate: () => void,
- *   attach: (files: Iterable<File>) => void,
+ *   send: () => void, skills: () => void,
  * }} on what they do
  */
-export function partsOf({ strings, client, host, stop: stopRun }, on) {
+export function partsOf({ strings, stop: stopRun }, on) {
   const input = h("textarea", {
     class: "input", part: "input", rows: "1", enterkeyhint: "send", dir: "auto",
     "aria-label": strings.messageLabel, placeholder: strings.placeholder,
@@ -29,15 +26,5 @@ export function partsOf({ strings, client, host, stop: stopRun }, on) {
     part: "skills", hidden: true, "aria-haspopup": "listbox",
     onpointerdown: keepsFocus, onmousedown: keepsFocus,
   });
-  // Browsers offer microphones only to pages that are served securely.
-  const hasMicrophone = globalThis.MediaRecorder && navigator.mediaDevices;
-  const isHeard = host.dataset.transcribeUrl && moduleAddress(host, "voice");
-  const microphone =
-    isHeard && hasMicrophone
-      ? iconButton("microphone", strings.dictate, on.dictate, {
-          part: "microphone", "aria-pressed": "false",
-        })
-      : null;
-  const picker = client.attachmentsUrl ? filePicker(strings.attach, on.attach) : [];
-  return { input, stop, send, slash, microphone, picker };
+  return { input, stop, send, slash };
 }

@@ -1,11 +1,11 @@
 // @ts-check
 /**
- * The list above the input: skills behind "/", and records behind "@", of the part mentions. Here
- * are also the {blanks} of skills' prompts. The first use loads this module.
+ * The list above the input: skills behind "/", and what parts list behind other signs. Here are
+ * also the {blanks} of skills' prompts. The first use loads this module.
  */
 import { closeOnBack } from "../dom/back.js";
 import { h, isTouch } from "../dom/elements.js";
-import { moduleOf } from "../dom/lazy.js";
+import { moduleOf, partModules } from "../dom/lazy.js";
 import { FOUND_WORDS } from "../words/find-words.js";
 import { format } from "../words/strings.js";
 
@@ -44,8 +44,8 @@ export class Palette {
   #blanks = [];
   #warned = false;
   #release = () => {};
-  /** @type {import("../../agui_mentions/mentions.js").Mentions | undefined} */
-  #mentions;
+  /** @type {Map<string, import("../types.d.ts").SignList>} lists of parts, by module */
+  #lists = new Map();
   #outside = (/** @type {Event} */ event) => {
     const column = /** @type {Element} */ (this.element.parentElement);
     if (!event.composedPath().includes(column)) this.hide();
@@ -60,7 +60,7 @@ export class Palette {
       class: "palette", part: "palette", id: "palette", role: "listbox", tabindex: "0",
       hidden: true,
     });
-    this.#loadMentions(); // The text may be a draft that mentions something.
+    this.#loadLists(); // The text may be a draft with such a sign.
   }
 
   // --- The list
@@ -75,7 +75,7 @@ export class Palette {
   /** Show the skills that fit the typed word. @param {Skill[]} skills */
   search(skills) {
     const term = this.#typed?.toLowerCase();
-    if (term === undefined) return this.#searchRecords();
+    if (term === undefined) return this.#searchLists();
     /** @param {Skill} skill */
     const fits = ({ name, title }) => `${name} ${title}`.toLowerCase().includes(term);
     /** @param {Skill} skill */
@@ -83,17 +83,22 @@ export class Palette {
     this.show(skills.filter(fits).sort((a, b) => first(a) - first(b)), fits);
   }
 
-  async #loadMentions() {
+  async #loadLists() {
     const { host, load } = this.#context;
-    if (this.#mentions || !host.dataset.mentionsUrl || !this.#input.value.includes("@")) return;
-    const module = await moduleOf(host, "mentions", load);
-    if (module) this.#mentions ??= new module.Mentions(this.#input, this, this.#context);
+    for (const key of Object.keys(partModules(host))) {
+      const name = /** @type {`list:${string}`} */ (key);
+      const isWanted = key.startsWith("list:") && this.#input.value.includes(key.slice(5));
+      if (!isWanted || this.#lists.has(name)) continue;
+      const module = await moduleOf(host, name, load);
+      if (!module || this.#lists.has(name)) continue;
+      this.#lists.set(name, module.listFor(this.#input, this, this.#context));
+    }
   }
 
-  async #searchRecords() {
-    await this.#loadMentions();
+  async #searchLists() {
+    await this.#loadLists();
     const hasFocus = this.#input.matches(":focus");
-    if (!hasFocus || !this.#mentions?.search()) this.hide();
+    if (!hasFocus || ![...this.#lists.values()].some((list) => list.search())) this.hide();
   }
 
   /** @param {Skill[]} own @param {(skill: Skill) => boolean} [fits] */
@@ -133,7 +138,7 @@ export class Palette {
   }
 
   hide() {
-    this.#mentions?.stop();
+    for (const list of this.#lists.values()) list.stop();
     this.element.hidden = true;
     this.#release();
     removeEventListener("pointerdown", this.#outside, true);
@@ -174,7 +179,7 @@ export class Palette {
     else if ((key === "Enter" || key === "Tab") && !shiftKey) {
       this.#choose(this.#found[this.#active], key);
     } else if (key === "Escape") {
-      this.#mentions?.close();
+      for (const list of this.#lists.values()) list.close();
       this.hide();
     } else return false;
     return true;

@@ -8,9 +8,6 @@ import { indexOf, patchCall, patchMessage, withMetadata } from "./patches.js";
 /** @typedef {import("../types.d.ts").Conversation} Conversation */
 /** @typedef {import("../types.d.ts").Message} Message */
 
-/** What the server adds to a complete answer: events with the name of what its metadata gets. */
-const ADDITIONS = ["answer_cut", "files_left_out", "follow_ups", "sources", "usage"];
-
 /** @type {Partial<import("../types.d.ts").Reducers>} */
 const reducers = {
   // @ts-ignore: without a prototype, "toString" is not an event type
@@ -26,8 +23,10 @@ const reducers = {
   CUSTOM: (c, { name, value, metadata }) => {
     /** @type {{ messageId: string, percent?: number }} */
     const { messageId, ...addition } = Object(value);
-    if (ADDITIONS.includes(name)) {
-      const told = { metadata: { [name]: Object.values(addition)[0] } };
+    // An addition to a complete answer has its name, and one value beside the answer's id.
+    const [[key, added] = [], ...more] = Object.entries(addition);
+    if (messageId && key && key !== "percent" && !more.length) {
+      const told = { metadata: { [name]: added } };
       return patchMessage(c, messageId, (message) => withMetadata(message, told));
     }
     const { percent = NaN } = addition;

@@ -40,10 +40,6 @@ export const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
 const SVG = "http://www.w3.org/2000/svg";
 
-const THUMB =
-  "M7 11v9H4v-9zM7 11l4-7.5c1.4 0 2.3 1 2 2.4L12.4 9H18a2 2 0 " +
-  "0 1 2 2.4l-1.3 7a2 2 0 0 1-2 1.6H7";
-
 /** @type {Record<string, string>} paths on a 24 by 24 grid */
 const ICONS = {
   send: "M12 19V5M5.5 11.5 12 5l6.5 6.5",
@@ -61,15 +57,8 @@ const ICONS = {
   edit: "M16.5 4.5a2.1 2.1 0 0 1 3 3L8 19l-4 1 1-4z",
   trash: "M4.5 7h15M9.5 7V4.5h5V7M6.5 7l1 13h9l1-13",
   slash: "M5 4h14v16H5zM14 8l-4 8",
-  attach:
-    "m20 11-8.3 8.3a5 5 0 0 1-7-7L13 4a3.3 3.3 0 0 1 4.7 4.7l-8.2 8.2a1.7 1.7 0 0 1-2.4-2.4L14.6 7",
   retry: "M19.5 12a7.5 7.5 0 1 1-2.3-5.4l2.3 2.2M19.5 4v4.8h-4.8",
   copy: "M9 9h10.5v11H9zM15 9V4H4.5v11H9",
-  good: THUMB,
-  bad: THUMB, // the style turns it
-  microphone:
-    "M12 3.5a3 3 0 0 1 3 3V11a3 3 0 0 1-6 0V6.5a3 3 0 0 1 " +
-    "3-3zM5.5 11a6.5 6.5 0 0 0 13 0M12 17.5V21",
   down: "M12 5v14M5.5 12.5 12 19l6.5-6.5",
 };
 
@@ -87,9 +76,9 @@ export function icon(name, path = ICONS[name]) {
 
 /**
  * @param {string} name @param {string} label @param {(event: MouseEvent) => unknown} onclick
- * @param {Record<string, unknown>} [attributes]
+ * @param {Record<string, unknown>} [attributes] @param {string} [path] as for `icon`
  */
-export function iconButton(name, label, onclick, attributes = {}) {
+export function iconButton(name, label, onclick, attributes = {}, path) {
   return h(
     "button",
     {
@@ -100,6 +89,6 @@ export function iconButton(name, label, onclick, attributes = {}) {
       onclick,
       ...attributes,
     },
-    icon(name),
+    icon(name, path),
   );
 }

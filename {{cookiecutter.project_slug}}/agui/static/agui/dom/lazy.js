@@ -38,12 +38,12 @@ export async function lazy(load, tell) {
 /** @typedef {import("../types.d.ts").PartModules} PartModules */
 
 /**
- * Return the address of a part's module; undefined if no part has it.
- * @param {HTMLElement} host @param {keyof PartModules} name @returns {string | undefined}
+ * The addresses of the modules of parts, by what they are for.
+ * @param {HTMLElement} host @returns {Record<string, string | undefined>}
  */
-export function moduleAddress(host, name) {
+export function partModules(host) {
   // Without a prototype, "toString" is no name.
-  return { __proto__: null, ...JSON.parse(host.dataset.modules || "{}") }[name];
+  return { __proto__: null, ...JSON.parse(host.dataset.modules || "{}") };
 }
 
 /**
@@ -53,6 +53,20 @@ export function moduleAddress(host, name) {
  * @returns {Promise<PartModules[Name] | null>}
  */
 export async function moduleOf(host, name, load = lazy) {
-  const address = moduleAddress(host, name);
-  return address ? load(() => import(address)) : null;
+  const address = partModules(host)[name];
+  // In production, the page's file has those that every page needs.
+  const joined = /** @type {any} */ (globalThis)[Symbol.for("agui-parts")]?.[name];
+  return address ? (joined ?? load(() => import(address))) : null;
+}
+
+/**
+ * Load what all parts have for a place in the chat, such as "composer".
+ * @template {import("../types.d.ts").Place} Name
+ * @param {HTMLElement} host @param {Name} place
+ * @returns {Promise<PartModules[`${Name}:`][]>}
+ */
+export async function modulesFor(host, place) {
+  const names = Object.keys(partModules(host)).filter((name) => name.startsWith(`${place}:`));
+  const loading = names.map((name) => moduleOf(host, /** @type {`${Name}:`} */ (name)));
+  return (await Promise.all(loading)).filter((module) => module !== null);
 }

@@ -3,6 +3,7 @@
 import { readEvents } from "./sse.js";
 
 /** @typedef {import("../types.d.ts").WholeThread} Thread */
+/** @typedef {import("../types.d.ts").ThreadChange} ThreadChange */
 /** @typedef {import("../types.d.ts").ThreadRow} ThreadRow */
 
 /** A refusal of the server: its code, its sentence and the HTTP status. */
@@ -30,8 +31,7 @@ export class AgentClient extends EventTarget {
 
   /**
    * Every request calls both functions again: URLs, credentials and headers may change at any time.
-   * @param {() => { run: string, tools?: string, skills?: string, threads?: string, attachments?:
-   *   string }} urls
+   * @param {() => { run: string, tools?: string, skills?: string, threads?: string }} urls
    * @param {(url: string, init: RequestInit) => Promise<Response>} request
    */
   constructor(urls, request) {
@@ -63,13 +63,13 @@ export class AgentClient extends EventTarget {
       Accept: "text/event-stream",
       ...(lastEventId && { "Last-Event-ID": lastEventId }),
     };
-    const response = await this.send(this.#thread(threadId, "events/"), { headers, signal });
+    const response = await this.send(this.address(threadId, "events/"), { headers, signal });
     return response.status === 204 ? null : events(response);
   }
 
   /** Ask the server to stop the run; false if nothing was running. @param {string} threadId */
   async cancel(threadId) {
-    const response = await this.send(this.#thread(threadId, "cancel/"), { method: "POST" });
+    const response = await this.send(this.address(threadId, "cancel/"), { method: "POST" });
     return response.status !== 204;
   }
 
@@ -86,14 +86,14 @@ export class AgentClient extends EventTarget {
 
   /** @param {string} threadId @param {AbortSignal} [signal] @returns {Promise<Thread>} */
   thread(threadId, signal) {
-    return this.#json(this.#thread(threadId), { signal });
+    return this.#json(this.address(threadId), { signal });
   }
 
   /** @param {string} threadId @param {string} title @returns {Promise<ThreadRow>} */
   async rename(threadId, title) {
     /** @type {ThreadRow} */
     const row = await this.#patch(threadId, { title });
-    this.#tell({ kind: "renamed", threadId, title });
+    this.tell({ kind: "renamed", threadId, title });
     return row;
   }
 
@@ -104,20 +104,6 @@ export class AgentClient extends EventTarget {
    */
   switchBranch(threadId, branch, signal) {
     return this.#patch(threadId, { branch }, signal);
-  }
-
-  /**
-   * Store the user's rating of an answer.
-   * @param {string} threadId
-   * @param {{ message_id: string, value: number, comment: string }} feedback
-   */
-  async judge(threadId, feedback) {
-    const headers = { "Content-Type": "application/json" };
-    await this.send(this.#thread(threadId, "feedback/"), {
-      method: "PUT",
-      body: JSON.stringify(feedback),
-      headers,
-    });
   }
 
   /**
@@ -137,7 +123,7 @@ export class AgentClient extends EventTarget {
    */
   #patch(threadId, change, signal) {
     const headers = { "Content-Type": "application/json" };
-    return this.#json(this.#thread(threadId), {
+    return this.#json(this.address(threadId), {
       method: "PATCH",
       body: JSON.stringify(change),
       headers,
@@ -148,8 +134,8 @@ export class AgentClient extends EventTarget {
   /** @param {string} threadId */
   async remove(threadId) {
     // The request must survive the page, which may be closing.
-    await this.send(this.#thread(threadId), { method: "DELETE", keepalive: true });
-    this.#tell({ kind: "removed", threadId });
+    await this.send(this.address(threadId), { method: "DELETE", keepalive: true });
+    this.tell({ kind: "removed", threadId });
   }
 
   /** @returns {Promise<import("../types.d.ts").Tool[]>} */
@@ -164,18 +150,16 @@ export class AgentClient extends EventTarget {
     return url ? this.#json(url) : [];
   }
 
-  /** The address for uploads, if the server accepts files. */
-  get attachmentsUrl() {
-    return this.#urls().attachments;
-  }
-
   /** Whether the server has an address for threads. */
   get hasThreads() {
     return Boolean(this.#urls().threads);
   }
 
-  /** @param {string} threadId @param {string} [rest] */
-  #thread(threadId, rest = "") {
+  /**
+   * The address of a thread, or of a route below it.
+   * @param {string} threadId @param {string} [rest]
+   */
+  address(threadId, rest = "") {
     return `${this.#urls().threads}${encodeURIComponent(threadId)}/${rest}`;
   }
 
@@ -191,8 +175,8 @@ export class AgentClient extends EventTarget {
     return checked(response);
   }
 
-  /** @param {import("../types.d.ts").ThreadChange} detail */
-  #tell(detail) {
+  /** Tell this tab and the user's others of a change. @param {ThreadChange} detail */
+  tell(detail) {
     this.dispatchEvent(new CustomEvent("done", { detail }));
   }
 }

@@ -22,11 +22,11 @@ const FEWEST_ROWS = 10;
  */
 export function enrich(blocks, growing, strings) {
   const words = { table: "", ...RICH_WORDS, ...SAVE_WORDS, ...strings };
-  const formulas = blocks.flatMap((block) => [...block.querySelectorAll(".math")]);
+  const maths = blocks.flatMap((block) => [...block.querySelectorAll(".math")]);
   const root = blocks[0]?.getRootNode();
-  if (formulas.length && root instanceof ShadowRoot) {
+  if (maths.length && root instanceof ShadowRoot) {
     const chat = /** @type {HTMLElement} */ (root.host);
-    moduleOf(chat, "math").then((module) => module?.drawFormulas(formulas));
+    moduleOf(chat, "math").then((module) => module?.drawFormulas(maths));
   }
   const finished = growing ? blocks.slice(0, -1) : blocks;
   const codes = finished.flatMap((block) => [...block.querySelectorAll(".code")]);

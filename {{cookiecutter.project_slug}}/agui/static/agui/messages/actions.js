@@ -19,9 +19,15 @@ export class MessageActions {
   #near = null;
   #observer;
 
-  /** @param {Context} context @param {HTMLElement} list */
-  constructor(context, list) {
+  #joins;
+
+  /**
+   * @param {Context} context @param {HTMLElement} list
+   * @param {import("../types.d.ts").AnswerModule[]} joins modules that add to answers' toolbars
+   */
+  constructor(context, list, joins) {
     this.#context = context;
+    this.#joins = joins;
     // A long conversation has thousands of toolbars, so their buttons are made when they scroll
     // near.
     /** @param {IntersectionObserverEntry[]} entries */
@@ -73,7 +79,8 @@ export class MessageActions {
 
   /** @param {typeof PromptBar | typeof AnswerBar} Kind @returns {PromptBar | AnswerBar} */
   #make(Kind) {
-    const bar = new Kind(this.#context);
+    const context = this.#context;
+    const bar = Kind === PromptBar ? new Kind(context) : new AnswerBar(context, this.#joins);
     this.#observer.observe(bar.element);
     return bar;
   }

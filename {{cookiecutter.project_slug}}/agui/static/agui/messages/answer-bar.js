@@ -1,10 +1,10 @@
 // @ts-check
-/** The toolbar below an answer: copy it, rate it, or ask for another one. */
+/** The toolbar below an answer: copy it, ask for another one, and what parts add. */
 import { Actions } from "../catalog/actions.js";
 import { textOf } from "../conversation/messages.js";
 import { copyText } from "../dom/copy.js";
-import { h, icon, iconButton, setAttribute, setText } from "../dom/elements.js";
-import { lazy, moduleAddress, moduleOf } from "../dom/lazy.js";
+import { h, icon, iconButton, setText } from "../dom/elements.js";
+import { lazy } from "../dom/lazy.js";
 import { NOTE_MS, Toolbar } from "./toolbar.js";
 
 /** @typedef {import("./toolbar.js").Shown} Shown */
@@ -13,8 +13,6 @@ import { NOTE_MS, Toolbar } from "./toolbar.js";
 export const ANSWER_WORDS = {
   copyAnswer: "Copy the answer",
   regenerate: "Answer again",
-  goodAnswer: "Good answer",
-  badAnswer: "Bad answer",
   answerActions: "This answer",
 };
 
@@ -30,10 +28,20 @@ function markdownOf({ parts }) {
 }
 
 export class AnswerBar extends Toolbar {
-  /** @type {HTMLElement | undefined} the form that asks what was bad */
-  form;
   /** @type {ReturnType<typeof partsOf> | null} */
   #parts = null;
+  #joins;
+  /** @type {import("../types.d.ts").BarAddition[]} what parts have added */
+  #additions = [];
+
+  /**
+   * @param {import("../types.d.ts").MessageContext} context
+   * @param {import("../types.d.ts").AnswerModule[]} joins modules of parts
+   */
+  constructor(context, joins) {
+    super(context);
+    this.#joins = joins;
+  }
 
   /** Made when the bar comes near. */
   get parts() {
@@ -49,23 +57,20 @@ export class AnswerBar extends Toolbar {
   }
 
   build() {
-    const { copy, good, bad, again, actions, used } = this.parts;
+    const { copy, again, actions, used } = this.parts;
+    this.#additions = this.#joins.map(({ join }) => join(this));
+    const added = this.#additions.flatMap(({ buttons }) => buttons);
     // `again` comes and goes, and the buttons before it must not move.
-    return [copy, good, bad, again, actions.element, used];
+    return [copy, ...added, again, actions.element, used];
   }
 
   /** @param {Shown} shown */
   update({ turn, idle }) {
-    const { host } = this.context;
-    const { copy, good, bad, again, actions } = this.parts;
+    const { copy, again, actions } = this.parts;
     copy.hidden = !markdownOf(turn);
-    actions.update(this.context.seams);
+    actions.update(this.context);
     again.hidden = !idle || !turn.prompt;
-    const value = this.given?.value ?? 0;
-    const isAsked = host.hasAttribute("data-feedback") && moduleAddress(host, "feedback");
-    for (const button of [good, bad]) button.hidden = !this.answer || !isAsked;
-    setAttribute(good, "aria-pressed", String(value === 1));
-    setAttribute(bad, "aria-pressed", String(value === -1));
+    for (const addition of this.#additions) addition.update();
     this.#tellUsage();
   }
 
@@ -78,12 +83,6 @@ export class AnswerBar extends Toolbar {
   /** The message that stands for the whole answer. */
   get answer() {
     return this.shown.turn.parts.findLast(({ role }) => role === "assistant");
-  }
-
-  get given() {
-    const { session, turn } = this.shown;
-    const part = turn.parts.findLast(({ id }) => session.feedback[id]);
-    return part && session.feedback[part.id];
   }
 
   /** The server tells the usage of an answer, or that of the last run. */
@@ -110,17 +109,9 @@ export class AnswerBar extends Toolbar {
     if (!detail) this.context.host.focus(); // Pressed by keyboard, and gone now.
   }
 
-  /** Rate only once on a double click. @param {1 | -1} value @param {MouseEvent} event */
-  async judge(value, { detail }) {
-    if (detail > 1) return;
-    const { host, load } = this.context;
-    const module = await moduleOf(host, "feedback", load);
-    await module?.judge(this, value);
-  }
-
   remove() {
     super.remove();
-    this.form?.remove();
+    for (const addition of this.#additions) addition.remove();
   }
 }
 
@@ -129,8 +120,6 @@ function partsOf(bar) {
   const strings = bar.words;
   return {
     copy: iconButton("copy", strings.copyAnswer, () => bar.copy()),
-    good: iconButton("good", strings.goodAnswer, (event) => bar.judge(1, event)),
-    bad: iconButton("bad", strings.badAnswer, (event) => bar.judge(-1, event)),
     again: iconButton("retry", strings.regenerate, (event) => bar.regenerate(event)),
     actions: new Actions("answer", () => bar.about),
     used: h("small", { class: "usage muted" }),

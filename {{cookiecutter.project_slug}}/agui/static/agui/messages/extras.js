@@ -3,13 +3,11 @@
  * What belongs to a conversation beside its messages. The first use of each loads its module,
  * because most chats need few of them.
  */
-import { OWN } from "../catalog/catalog.js";
 import { h } from "../dom/elements.js";
-import { lazy, moduleOf } from "../dom/lazy.js";
+import { lazy, modulesFor, moduleOf, partModules } from "../dom/lazy.js";
 
 /** @typedef {import("../session/session.js").Session} Session */
 /** @typedef {import("../types.d.ts").MessageContext} Context */
-/** @typedef {import("../types.d.ts").Own} Own */
 /**
  * @typedef {{
  *   render: (session: Session, views: Map<string, { element: HTMLElement }>,
@@ -42,26 +40,30 @@ export class Extras {
     const { conversation: { failures, interrupts, error }, queued } = session;
     const hasNotes =
       error || messages.some(({ id, metadata }) => {
-        return failures[id] || metadata?.files_left_out || metadata?.answer_cut;
+        return failures[id] || metadata?.answer_cut;
       });
     this.#need(messages.length, "actions", async () => {
+      const joining = modulesFor(context.host, "answer");
       const module = await lazy(() => import("./reading.js"));
-      return module && new module.READING.MessageActions(context, list);
+      return module && new module.READING.MessageActions(context, list, await joining);
     });
     this.#need(queued, "queued", async () => {
       const module = await lazy(() => import("./queued.js"));
       return module && new module.Queued(context, column);
     });
-    this.#need(messages.at(-1)?.metadata?.follow_ups, "suggestions", async () => {
-      const module = await moduleOf(context.host, "suggestions");
-      return module && new module.Suggestions(context, column);
-    });
+    for (const key of Object.keys(messages.at(-1)?.metadata ?? {})) {
+      const name = /** @type {`last:${string}`} */ (`last:${key}`);
+      this.#need(partModules(context.host)[name], name, async () => {
+        const module = await moduleOf(context.host, name);
+        return module && module.follow(context, column);
+      });
+    }
     this.#need(interrupts.length, "questions", async () => {
       const loading = lazy(() => import("../approvals/standing-questions.js"));
       const module = await context.withStyle(loading);
       return module && new module.StandingQuestions(context, list);
     });
-    this.#need(OWN.draw, "own", async () => /** @type {Own} */ (OWN).make(context, list));
+    this.#need(context.own, "own", async () => context.own?.make(context, list) ?? null);
     this.#need(hasNotes, "notes", async () => {
       const fail = () => this.#failPlainly(session);
       const module = await lazy(() => import("./turn-notes.js"), fail);

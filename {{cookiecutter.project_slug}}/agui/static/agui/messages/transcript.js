@@ -20,7 +20,7 @@ const MARGIN = 16;
 /** How many messages the page draws at least at first, and with each step back. */
 const PAGE = 20;
 /** Elements that follow a message, and move with it. */
-const BETWEEN = ".actions, .feedback, .turn-note, .avatar";
+const BETWEEN = ".actions, .turn-note, .avatar, .answer-form";
 
 export class Transcript {
   #context;
@@ -235,10 +235,10 @@ export class Transcript {
    * @param {Session} session
    */
   #grow(session) {
-    const { threadId, loading, busy, reconnecting, queued, branches, feedback } = session;
+    const { threadId, loading, busy, reconnecting, queued, branches, details } = session;
     const { messages, begun, chunks, ...other } = session.conversation;
     const last = this.#messages;
-    const about = [threadId, loading, busy, reconnecting, queued, branches, feedback];
+    const about = [threadId, loading, busy, reconnecting, queued, branches, details];
     const seen = [isPlain(), ...about, ...Object.values(other), ...Object.values(this.#context)];
     const same = !this.#asks && messages.length === last.length && isSame(seen, this.#seen);
     this.#messages = messages;

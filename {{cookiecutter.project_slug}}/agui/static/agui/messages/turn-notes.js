@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Notes on turns: a run has failed, with the next step; an answer is not whole; or the model could
- * not read a file. It is loaded while nothing is wrong, because it tells of a lost network.
+ * Notes on turns: a run has failed, with the next step; or an answer is not whole. It is loaded
+ * while nothing is wrong, because it tells of a lost network.
  */
 import { asksAgain } from "../conversation/conversation.js";
 import { h, icon, iconButton } from "../dom/elements.js";
@@ -23,11 +23,7 @@ export const NOTE_WORDS = {
   beginsAgain: "You can go on from {time}.",
   answerCut: "This answer is not whole.",
   goOn: "Continue",
-  filesLeftOut: "The assistant can't read a file of this conversation and goes on without it.",
 };
-
-/** Metadata of messages that a note tells. */
-const NOTED = ["answer_cut", "files_left_out"];
 
 const STYLE = `
 .failure {
@@ -79,31 +75,28 @@ export class TurnNotes {
     const noted = turns.flatMap(({ prompt, parts }, index) => {
       const isLast = index === turns.length - 1;
       const failure = (!isLast && failures[prompt?.id ?? ""]) || null;
-      const told = NOTED.filter((name) => parts.some(({ metadata }) => metadata?.[name]));
+      const isCut = parts.some(({ metadata }) => metadata?.answer_cut);
       const last = [prompt, ...parts].findLast((message) => message && views.has(message.id));
-      const hasNote = prompt && last && (failure || told.length);
-      return hasNote ? [{ id: prompt.id, failure, told, isLast, last }] : [];
+      const hasNote = prompt && last && (failure || isCut);
+      return hasNote ? [{ id: prompt.id, failure, isLast, last }] : [];
     });
     const notes = reconcile(this.#notes, noted, {
-      key: ({ id, failure, told, isLast }) => `${id} ${failure?.runId} ${told} ${isLast}`,
-      make: ({ failure, told, isLast }) =>
-        failure ? this.#failure(failure) : this.#note(told, isLast),
+      key: ({ id, failure, isLast }) => `${id} ${failure?.runId} ${isLast}`,
+      make: ({ failure, isLast }) => (failure ? this.#failure(failure) : this.#cut(isLast)),
       drop: (note) => note.remove(),
     });
     for (const [index, { last }] of noted.entries()) {
       let end = /** @type {Element} */ (views.get(last.id)?.element);
-      while (end.nextElementSibling?.matches(".actions, .feedback")) end = end.nextElementSibling;
+      const between = ".actions, .answer-form";
+      while (end.nextElementSibling?.matches(between)) end = end.nextElementSibling;
       if (end.nextElementSibling !== notes[index]) end.after(notes[index]);
     }
   }
 
-  /** @param {string[]} told names of metadata @param {boolean} isLast */
-  #note(told, isLast) {
-    const { answerCut, filesLeftOut, goOn } = this.#strings;
-    const note = h("div", { class: "notice turn-note" });
-    if (told.includes("files_left_out")) note.append(h("p", {}, filesLeftOut));
-    if (!told.includes("answer_cut")) return note;
-    note.append(h("p", {}, answerCut));
+  /** @param {boolean} isLast */
+  #cut(isLast) {
+    const { answerCut, goOn } = this.#strings;
+    const note = h("div", { class: "notice turn-note" }, h("p", {}, answerCut));
     const host = /** @type {any} */ (this.#context.host);
     const onclick = () => host.sendMessage(goOn);
     if (isLast) note.append(h("button", { type: "button", class: "button", onclick }, goOn));

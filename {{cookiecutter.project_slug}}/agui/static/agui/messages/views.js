@@ -2,7 +2,7 @@
 /** The views of messages: the transcript makes one for every message. */
 import { textOf } from "../conversation/messages.js";
 import { h, icon, setText } from "../dom/elements.js";
-import { lazy, moduleOf } from "../dom/lazy.js";
+import { lazy, moduleOf, partModules } from "../dom/lazy.js";
 import { MarkdownView } from "../markdown/view.js";
 import { toolLabel } from "../tools/names.js";
 
@@ -26,7 +26,8 @@ const LONG = 300;
 
 /** @param {Context} context */
 function userView(context) {
-  const { client, strings } = context;
+  const { strings } = context;
+  const tell = metadataTeller(context);
   const bubble = h("div", { class: "bubble", part: "user-message" });
   const element = h(
     "div",
@@ -37,7 +38,7 @@ function userView(context) {
   /** @type {unknown} */
   let shown;
   /** @param {import("../types.d.ts").Message} message */
-  const update = async (message) => {
+  const update = (message) => {
     if (message === shown) return;
     shown = message;
     const text = textOf(message.content);
@@ -45,13 +46,33 @@ function userView(context) {
     if (text.length > LONG || bubble.matches(".folded")) {
       lazy(() => import("./long-message.js")).then((it) => it?.foldLong(bubble, strings));
     }
-    const files = message.metadata?.attachments ?? message.attachments;
-    if (!files || !client.attachmentsUrl) return;
-    const module = await context.withStyle(moduleOf(context.host, "sent-files"));
-    if (module) module.showFiles(bubble, files, context);
-    else shown = undefined;
+    tell(element, message);
   };
   return { element, update };
+}
+
+/**
+ * Let parts show what the metadata of a message has for them.
+ * @param {Context} context
+ */
+function metadataTeller(context) {
+  /** @type {unknown} */
+  let told;
+  /** @param {HTMLElement} element @param {import("../types.d.ts").Message} message */
+  return (element, { metadata, attachments }) => {
+    if (!metadata && !attachments) return;
+    if (told === (metadata ?? attachments)) return;
+    told = metadata ?? attachments;
+    for (const [key, value] of Object.entries({ attachments, ...metadata })) {
+      const name = /** @type {`metadata:${string}`} */ (`metadata:${key}`);
+      const isThere = value && partModules(context.host)[name];
+      if (!isThere) continue;
+      moduleOf(context.host, name).then((it) => {
+        if (it) it.show(element, value, context);
+        else told = undefined; // The next change tries again.
+      });
+    }
+  };
 }
 
 /** @type {typeof import("../tools/card.js").ToolCard | null} */
@@ -71,6 +92,7 @@ function assistantView(context) {
     { class: "message assistant", part: "assistant-message" },
     prose.element,
   );
+  const tell = metadataTeller(context);
   const tools = h("div", { class: "tools" });
   /**
    * @type {Map<string, import("../tools/card.js").ToolCard | HTMLElement>} a
@@ -96,10 +118,7 @@ function assistantView(context) {
     prose.element.hidden = !text;
     const isCut = /stop|fail/.test(conversation.status) && "cut";
     prose.update(text, conversation.messages.at(-1) === message && (session.busy || isCut));
-    const sources = message.metadata?.sources;
-    if (sources) {
-      moduleOf(context.host, "sources").then((it) => it?.showSources(element, sources, context));
-    }
+    tell(element, message);
     if (!message.toolCalls?.length) return;
     if (!tools.parentNode) prose.element.after(tools);
     if (!ToolCard) loadToolCard().then((isThere) => isThere && update(message, session));

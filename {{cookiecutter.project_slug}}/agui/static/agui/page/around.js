@@ -1,6 +1,6 @@
 // @ts-check
 /** What users find around the messages, and the keys for it. ways.js loads it. */
-import { moduleOf } from "../dom/lazy.js";
+import { modulesFor } from "../dom/lazy.js";
 
 /** @typedef {import("../types.d.ts").PageContext} Context */
 /** @typedef {typeof import("./ways.js").WAYS} Ways */
@@ -42,7 +42,9 @@ export class Around {
     const { host } = this.#context;
     const { signal } = (this.#stop = new AbortController());
     document.addEventListener("keydown", (event) => this.#keydown(event), { signal });
-    const ended = async () => (await moduleOf(host, "titles"))?.awaitTitle(host);
+    const ended = async () => {
+      for (const { ended } of await modulesFor(host, "run")) ended(host);
+    };
     host.session.addEventListener("end", ended, { signal });
     const leave = () => {
       if (document.hidden && host.session.busy) this.go("leave");

@@ -6,7 +6,6 @@ import { Companions } from "./companions.js";
 import { Composer } from "../composer/composer.js";
 import { h, isTouch } from "../dom/elements.js";
 import { Header } from "./header.js";
-import { acceptFiles } from "../composer/intake.js";
 import { lazy } from "../dom/lazy.js";
 import { loadMarkdown } from "../markdown/view.js";
 import { OpenThread } from "./open-thread.js";
@@ -19,7 +18,7 @@ import { Welcome } from "./welcome.js";
  * @typedef {{
  *   host: import("../agui-chat.d.ts").AguiChatElement, styles: import("./styles.js").Styles,
  *   strings: import("../types.d.ts").Strings, emit: (name: string, detail: unknown) => void,
- *   memory: import("../types.d.ts").ThreadMemory, own: () => unknown,
+ *   memory: import("../types.d.ts").ThreadMemory, wantOwn: () => unknown,
  *   catalog: import("../catalog/catalog.js").Catalog,
  * }} Parts
  */
@@ -71,13 +70,10 @@ export class ChatPage {
       viewOf: (id) => this.#transcript.viewOf(id), reveal: (id) => this.#transcript.reveal(id),
       toggleThreads: () => this.#companions.toggleThreads(),
     });
-    this.element.dataset.drop = strings.dropFiles;
-    if (client.attachmentsUrl) {
-      acceptFiles(this.element, (files) => host.attach(files), () => styles.withFrame());
-    }
     this.element.addEventListener("focusin", () => this.#loadMarkdown());
     this.element.addEventListener("keydown", this.#escape.bind(this));
-    styles.base.then(() => (this.element.hidden = false));
+    const { soon } = this.#composer.additions;
+    styles.base.then(() => soon).then(() => (this.element.hidden = false));
     const shown = { ...parts, transcript: this.#transcript };
     this.#companions = new Companions(shown, this.element, this.#around);
     this.greet();
@@ -98,13 +94,13 @@ export class ChatPage {
   disconnect() {
     this.#around.disconnect();
     this.#companions.disconnect();
-    this.#composer.hush();
+    this.#composer.additions.rest();
   }
 
   /** Focus where the user continues, after a toggle of the panel. @param {boolean} collapsed */
   toggled(collapsed) {
     if (collapsed) {
-      this.#composer.hush();
+      this.#composer.additions.rest();
       const launcher = this.#parts.host.shadowRoot?.querySelector(".launcher");
       if (launcher instanceof HTMLElement) launcher.focus();
     }
@@ -122,7 +118,7 @@ export class ChatPage {
 
   /** @param {Iterable<File>} files */
   attach(files) {
-    return this.#composer.attach(files);
+    return this.#composer.additions.attach(files);
   }
 
   /** Put a rejected message back. @param {import("../types.d.ts").Message} message */
@@ -190,7 +186,10 @@ export class ChatPage {
       return begun;
     };
     return {
-      strings, host, client: host.client, own: this.#parts.own,
+      strings, host, client: host.client, wantOwn: this.#parts.wantOwn,
+      get own() {
+        return catalog.own;
+      },
       get tools() {
         return catalog.tools;
       },
@@ -207,7 +206,6 @@ export class ChatPage {
       regenerate: (promptId) => toEnd(session.regenerate(promptId)),
       edit: (promptId, text) => toEnd(session.edit(promptId, text)),
       switchBranch: (branchId) => session.switchBranch(branchId),
-      feedback: (...judgement) => session.judge(...judgement),
       unqueue: () => session.unqueue(),
       rewrite: (message) => this.#composer.rewrite(message),
     };
@@ -288,9 +286,8 @@ export class ChatPage {
     this.#transcript.render(session);
     this.#thread.switchDraft(this.#composer);
     this.#composer.render(session);
-    const { seams } = this.#parts.catalog;
-    this.#composer.actions.update(seams);
-    this.#header.update(seams);
+    this.#composer.actions.update(this.#parts.catalog);
+    this.#header.update(this.#parts.catalog);
     this.#thread.update();
     this.#see();
     this.#status.update(session, this.#parts.strings);

@@ -28,8 +28,8 @@ export class Header {
     );
   }
 
-  /** @param {import("../types.d.ts").Seams} seams of the page */
-  update(seams) {
-    this.#actions.update(seams);
+  /** @param {import("../catalog/catalog.js").Catalog} catalog */
+  update(catalog) {
+    this.#actions.update(catalog);
   }
 }

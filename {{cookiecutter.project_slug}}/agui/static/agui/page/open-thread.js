@@ -57,7 +57,7 @@ export class OpenThread {
     const isBegun = this.#draftOf === null && busy;
     this.#draftOf = threadId;
     if (isBegun) return this.#memory.keepDraft(null, "");
-    composer.hush();
+    composer.additions.rest();
     composer.text = this.#memory.draft(threadId);
   }
 

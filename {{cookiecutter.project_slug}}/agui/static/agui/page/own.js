@@ -1,7 +1,6 @@
 // @ts-check
 /** What only pages with something of their own need, in one module. */
 import { showStates } from "../catalog/action-state.js";
-import { OWN } from "../catalog/catalog.js";
 import { Drawings } from "../messages/drawings.js";
 import { openAndWait, sendAndWait } from "../session/waiting.js";
 import { drawCall } from "../tools/page-view.js";
@@ -14,4 +13,3 @@ export const OWN_PARTS = {
   send: sendAndWait,
   show: showStates,
 };
-Object.assign(OWN, OWN_PARTS);

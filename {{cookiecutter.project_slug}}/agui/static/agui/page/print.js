@@ -32,7 +32,7 @@ const STYLE = `
   .bubble { background: none; border: 1px solid #999; border-radius: 6px; max-width: none; }
   .user > .bubble.folded { break-inside: auto; mask-image: none; max-height: none; }
   .actions, .header, .composer, .drawer, .chips, .working, .undo-bar, .earlier, .jump, .edge,
-  .launcher, .notify, .suggestions, slot[name="footer"], input[type="search"],
+  .launcher, .notify, slot[name="footer"], input[type="search"],
   button:not(.sort, .tools-fold) {
     display: none !important;
   }

@@ -31,22 +31,23 @@ export const WAYS = {
       if (threadId === last) drawer.update(threadId); // It has another title.
       last = threadId;
     });
+    session.addEventListener("heard", () => drawer.update(host.threadId));
     return drawer;
   },
 
   /** @param {Context} context */
   async shortcuts(context) {
-    (await context.load(() => import("./shortcuts.js")))?.showShortcuts(context);
+    (await context.load(() => import("../finding/shortcuts.js")))?.showShortcuts(context);
   },
 
   /** @param {Context} context */
   async find(context) {
-    (await context.load(() => import("./find-bar.js")))?.openFindBar(context);
+    (await context.load(() => import("../finding/find-bar.js")))?.openFindBar(context);
   },
 
   /** @param {Context} context */
   async commands(context) {
-    (await context.load(() => import("./commands.js")))?.openCommands(context);
+    (await context.load(() => import("../finding/commands.js")))?.openCommands(context);
   },
 
   /** @param {Context} context */
@@ -64,7 +65,7 @@ export const WAYS = {
    * @param {string} query
    */
   async found(context, found, query) {
-    const module = await context.load(() => import("./found-message.js"));
+    const module = await context.load(() => import("../finding/found-message.js"));
     await module?.showFound(context, found, query);
   },
 

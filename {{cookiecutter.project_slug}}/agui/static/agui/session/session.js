@@ -11,7 +11,7 @@ import { ThreadWork } from "./thread-work.js";
 /**
  * Dispatches "change" after every change, "event" (detail: the AG-UI event), "start" and "end" of a
  * run, "returned" (detail: the message) when the server did not take a message, "left" when the
- * open thread is gone, and "signed-out".
+ * open thread is gone, "heard" when another tab has changed a thread, and "signed-out".
  */
 export class Session extends EventTarget {
   /** @type {(() => unknown) | null} the page's context, sent with each run */
@@ -76,8 +76,9 @@ export class Session extends EventTarget {
     return this.#work.thread.branches;
   }
 
-  get feedback() {
-    return this.#work.thread.feedback;
+  /** What parts tell of the open thread. */
+  get details() {
+    return this.#work.thread.details;
   }
 
   get loading() {
@@ -210,13 +211,10 @@ export class Session extends EventTarget {
     return this.#work.exchange.stop();
   }
 
-  /**
-   * Keep what the user thinks of an answer: 1, -1, or 0 for nothing; false when that isn't
-   * possible.
-   * @param {string} messageId @param {number} value @param {string} [comment]
-   */
-  judge(messageId, value, comment = "") {
-    return this.#work.thread.judge(messageId, { value, comment }, () => this.#changed());
+  /** Change what a part tells of the open thread. @param {Record<string, unknown>} details */
+  detail(details) {
+    this.#work.thread.details = { ...this.details, ...details };
+    this.#changed();
   }
 
   /**
@@ -235,6 +233,12 @@ export class Session extends EventTarget {
 
   /** @type {Surroundings["hear"]} */
   hear = (message) => this.#surroundings.hear(message);
+
+  /** Another tab tells something. @param {import("../types.d.ts").ThreadChange} message */
+  hearTab(message) {
+    this.hear(message);
+    if (message.kind !== "here") this.#dispatch("heard");
+  }
 
   /** @type {Surroundings["signOut"]} */
   signOut = (options) => this.#surroundings.signOut(options);

@@ -1,5 +1,5 @@
 // @ts-check
-/** The open thread as the server has stored it: its title, its versions, and the user's ratings. */
+/** The open thread as the server has stored it: its title, its versions, and what parts add. */
 import { HttpError } from "../http/client.js";
 
 /** @typedef {import("../types.d.ts").Thread} Thread */
@@ -19,11 +19,8 @@ export class StoredThread {
    *   message
    */
   branches = {};
-  /**
-   * @type {Record<string, { value: number, comment: string }>} what the user thinks of answers, by
-   *   message
-   */
-  feedback = {};
+  /** @type {Record<string, unknown>} what parts tell of it, as the server sends it */
+  details = {};
   /** @type {string[] | null} the calls that the thread waits for, if the server has just said so */
   pendingCalls = null;
   #client;
@@ -75,12 +72,13 @@ export class StoredThread {
   }
 
   /** Keep the server's data about the thread. @param {Thread} thread */
-  describe({ title, unread, branches, feedback, updated_at, pending_calls }) {
+  describe({ messages, state, pending, running, failures, ...about }) {
+    const { title, unread, branches, updated_at, pending_calls, ...details } = about;
     this.title = title ?? "";
     this.isUnread = Boolean(unread);
     this.pendingCalls = pending_calls ?? null;
     this.branches = branches ?? {};
-    this.feedback = feedback ?? {};
+    this.details = details;
     this.#updatedAt = updated_at;
   }
 
@@ -101,27 +99,5 @@ export class StoredThread {
     const row = await this.#client.mark(this.knownId, { unread: false }).catch(() => null);
     if (row) this.title = row.title;
     return Boolean(row);
-  }
-
-  /**
-   * Keep what the user thinks of an answer; false if the server didn't, and it is as before.
-   * @param {string} messageId @param {{ value: number, comment: string }} judgement
-   * @param {() => void} changed
-   */
-  async judge(messageId, judgement, changed) {
-    const before = this.feedback[messageId];
-    /** @param {import("../types.d.ts").Judgement} given */
-    const show = (given) => {
-      this.feedback = { ...this.feedback, [messageId]: given };
-      changed();
-    };
-    show(judgement);
-    try {
-      await this.#client.judge(this.knownId, { message_id: messageId, ...judgement });
-    } catch {
-      show(before);
-      return false;
-    }
-    return true;
   }
 }

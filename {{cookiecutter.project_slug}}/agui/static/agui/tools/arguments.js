@@ -6,7 +6,7 @@
 import { h } from "../dom/elements.js";
 import { parseExact } from "../json/exact.js";
 import { format } from "../words/strings.js";
-import { TIME_WORDS } from "../words/times.js";
+import { TIME_WORDS } from "../words/time-words.js";
 import { NESTED_WORDS, argumentsView } from "./nested-values.js";
 import { textBlock } from "./text-block.js";
 

@@ -3,13 +3,11 @@
  * The card of a tool call: its name, status, arguments and result, and its question if it has one.
  * The first call loads this module.
  */
-import { OWN } from "../catalog/catalog.js";
 import { asksInput, isExpired } from "../conversation/conversation.js";
 import { h, icon, setAttribute, setText } from "../dom/elements.js";
 import { duration } from "../words/duration.js";
 import { isSame } from "../dom/keyed.js";
-import { lazy } from "../dom/lazy.js";
-import { format } from "../words/strings.js";
+import { lazy, moduleOf } from "../dom/lazy.js";
 import { openText, toolLabel } from "./names.js";
 import { asText } from "./text-block.js";
 import { parse, readable, resultView } from "./values.js";
@@ -29,8 +27,6 @@ const STATUS = /** @type {Record<string, { icon: string, text: keyof Words }>} *
 });
 /** In English; the tables of other languages have these, too. */
 export const TOOL_WORDS = {
-  readFile: "Read {name}",
-  readWhole: "The assistant was given the file as it is.",
   toolStreaming: "Preparing",
   toolDenied: "Denied",
   toolStopped: "Stopped",
@@ -65,6 +61,9 @@ export class ToolCard {
   #shown = [];
   /** @type {() => Node[]} */
   #parts = () => [];
+  /** @type {import("../types.d.ts").CallModule | undefined} */
+  #reader;
+  #again = () => {};
   #since = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #clock;
@@ -88,41 +87,48 @@ export class ToolCard {
    * @param {import("../types.d.ts").Interrupt | undefined} interrupt the open question about this
    *   call, if there is one
    * @param {Decision | undefined} decision
-   * @param {import("../types.d.ts").Message[]} [messages] which may name the file that the call is
-   *   about
+   * @param {import("../types.d.ts").Message[]} [messages] which may say what the call is about
    */
   update(call, state, interrupt, decision, messages = []) {
     const { tools, Question, seams } = this.#context;
     const strings = this.#words;
     const expired = interrupt && isExpired(interrupt);
-    const next = [call, state, interrupt, decision, tools, Question, expired, seams];
+    const next = [call, state, interrupt, decision, tools, Question, expired, seams, this.#reader];
     if (isSame(next, this.#shown)) return;
     const before = this.#shown[1]?.status;
+    if (!this.#shown.length) this.#loadReader(call.function.name);
+    this.#again = () => this.update(call, state, interrupt, decision, messages);
     this.#shown = next;
-    const file = fileOf(call, messages);
-    const label = file
-      ? format(strings.readFile, { name: file.name })
-      : toolLabel(call.function.name, tools, interrupt);
+    const own = this.#reader?.describeCall(readCall(call, state), messages, strings);
+    const label = own?.label ?? toolLabel(call.function.name, tools, interrupt);
     this.element.dataset.status = state.status;
     if (state.status !== before) this.#icon.replaceChildren(icon(STATUS[state.status].icon));
     setText(this.#label, label);
     // An approval shows the arguments itself.
     const approval = Boolean(interrupt && !asksInput(interrupt) && !expired);
-    this.#parts = () => (file ? this.#page(state) : this.#sections(call, state));
+    this.#parts = () => (own ? this.#outcome(own.shown, state) : this.#sections(call, state));
     this.#body.replaceChildren();
     setAttribute(this.#details, "inert", approval);
     if (approval) this.#details.open = false;
     this.#fill();
     this.#tell();
     if (state.status !== before && made > FEW) this.#regroup();
-    if (seams.has(`tool ${call.function.name}`)) this.#context.own();
-    const isDrawn = OWN.draw?.(this.element, this.#context, label, this.#shown);
+    if (seams.has(`tool ${call.function.name}`)) this.#context.wantOwn();
+    const isDrawn = this.#context.own?.draw(this.element, this.#context, label, this.#shown);
     if (!interrupt || isDrawn) return this.#forget(state);
     if (!Question) return;
     const question = (this.#question ??= new Question(this.#context));
     question.update(interrupt, decision, label, call.function.arguments);
     // Insert the question only once: moving it would lose the focus.
     if (!this.element.contains(question.element)) this.element.append(question.element);
+  }
+
+  /** Let the part of a tool say what its calls are about. @param {string} name */
+  async #loadReader(name) {
+    const module = await moduleOf(this.#context.host, `call:${name}`);
+    if (!module) return;
+    this.#reader = module;
+    this.#again();
   }
 
   async #regroup() {
@@ -174,14 +180,9 @@ export class ToolCard {
     if (result !== undefined) this.#question = undefined;
   }
 
-  /** Show what the call has read of a file. @param {import("../types.d.ts").Call} state */
-  #page({ status, result }) {
-    if (result === undefined) return [];
-    const strings = this.#words;
-    const read = /** @type {{ text?: unknown } | null} */ (readable(result));
-    const text = status === "success" ? read?.text : result;
-    if (text === undefined) return [h("p", { class: "muted" }, strings.readWhole)];
-    return [resultView(text, strings)];
+  /** @param {unknown} shown @param {import("../types.d.ts").Call} state */
+  #outcome(shown, { result }) {
+    return result === undefined ? [] : [resultView(shown, this.#words)];
   }
 
   /** @param {import("../types.d.ts").ToolCall} call @param {import("../types.d.ts").Call} state */
@@ -218,6 +219,11 @@ export class ToolCard {
   }
 }
 
+/** @param {import("../types.d.ts").ToolCall} call @param {import("../types.d.ts").Call} state */
+function readCall({ function: { arguments: json } }, { status, result }) {
+  return { args: Object(parse(json)), status, result: readable(result) };
+}
+
 /**
  * Whether the arguments are only short texts and numbers, which need no other module.
  * @param {string} json
@@ -229,16 +235,4 @@ function isPlain(json) {
   return Object.values(fields).every((one) => {
     return typeof one === "number" || (typeof one === "string" && one);
   });
-}
-
-/**
- * The file of a message that the engine's `read_attachment` reads.
- * @param {import("../types.d.ts").ToolCall} call
- * @param {import("../types.d.ts").Message[]} messages
- */
-function fileOf({ function: { name, arguments: json } }, messages) {
-  if (name !== "read_attachment") return undefined;
-  const id = parse(json)?.attachment_id;
-  const files = messages.flatMap(({ metadata }) => metadata?.attachments ?? []);
-  return files.find((one) => one?.id === id);
 }

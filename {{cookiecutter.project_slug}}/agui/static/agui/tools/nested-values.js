@@ -25,7 +25,7 @@ export const NESTED_WORDS = {
 
 /**
  * @typedef {import("../words/strings.js").Strings & typeof NESTED_WORDS
- *   & typeof import("../words/times.js").TIME_WORDS} Words
+ *   & typeof import("../words/time-words.js").TIME_WORDS} Words
  */
 /** @typedef {import("../json/schema-parts.js").Secrets | undefined} Secrets */
 /** @typedef {{ strings: Words, secrets: Secrets, depth: number }} Place where a value stands */

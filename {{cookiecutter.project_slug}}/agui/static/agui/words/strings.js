@@ -22,15 +22,10 @@ export const STRINGS = {
   send: "Send",
   stop: "Stop",
   skills: "Skills",
-  dictate: "Dictate",
   sendNext: "Send when the answer is complete",
   queueFull: "One message is waiting already",
   you: "You",
   jump: "Go to the latest message",
-
-  attach: "Attach files",
-  dropFiles: "Drop the files to attach them",
-  filesOpen: "Wait for the files, or remove those that failed",
 
   thinking: "Thinking",
   thought: "Thought",

@@ -2,8 +2,10 @@
 /** The files of the next message, above its text. The first file loads this module. */
 import { h, iconButton } from "../agui/dom/elements.js";
 import { describe, fileFace, fileList, ownText, readFiles, reasonOf } from "./file-face.js";
+import { FILE_STYLE } from "./file-style.js";
 import { fileUrl, uploadFile } from "./files.js";
 import { reconcile } from "../agui/dom/keyed.js";
+import { adopt } from "../agui/dom/own-style.js";
 import { signInLink } from "../agui/page/sign-in.js";
 import { format } from "../agui/words/strings.js";
 import { isFinal, Uploads } from "./uploads.js";
@@ -50,11 +52,12 @@ export class Attachments {
     const upload = (...about) => host.upload(...about);
     this.uploads = new Uploads({
       maxBytes: maxBytesOf(host),
-      send: (file, options) => uploadFile(client, upload, file, options),
-      discard: (id) => client.send(fileUrl(client, id), { method: "DELETE" }),
+      send: (file, options) => uploadFile(host, upload, file, options),
+      discard: (id) => client.send(fileUrl(host, id), { method: "DELETE" }),
     });
     this.#list = fileList(strings);
     box.prepend(h("div", { class: "tray" }, this.#list, this.#status));
+    adopt(box, FILE_STYLE);
     this.uploads.addEventListener("change", () => this.#render());
     this.uploads.addEventListener("settled", (event) => {
       this.#announce(/** @type {CustomEvent<Upload>} */ (event).detail);

@@ -5,25 +5,24 @@
  */
 import { checked } from "../agui/http/client.js";
 
-/** @typedef {import("../agui/http/client.js").AgentClient} AgentClient */
 /** @typedef {import("../agui/types.d.ts").UploadOptions} UploadOptions */
 /** @typedef {(url: string, form: FormData, options: UploadOptions) => Promise<Response>} Upload */
 
 /**
- * @param {AgentClient} client @param {Upload} upload @param {File} file
+ * @param {HTMLElement} host @param {Upload} upload @param {File} file
  * @param {UploadOptions} options @returns {Promise<import("../agui/types.d.ts").Attachment>}
  */
-export async function uploadFile(client, upload, file, options) {
+export async function uploadFile(host, upload, file, options) {
   const form = new FormData();
   form.append("file", file);
-  const response = await checked(await upload(client.attachmentsUrl ?? "", form, options));
+  const response = await checked(await upload(host.dataset.attachmentsUrl ?? "", form, options));
   const { id, name, mime, size } = await response.json();
   return { id, name, mime, size };
 }
 
-/** @param {AgentClient} client @param {string} id */
-export function fileUrl(client, id) {
-  return `${client.attachmentsUrl}${encodeURIComponent(id)}/`;
+/** @param {HTMLElement} host @param {string} id */
+export function fileUrl(host, id) {
+  return `${host.dataset.attachmentsUrl}${encodeURIComponent(id)}/`;
 }
 
 /**

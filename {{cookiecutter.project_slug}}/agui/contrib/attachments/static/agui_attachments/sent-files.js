@@ -1,9 +1,12 @@
 // @ts-check
-/** The files of a sent message, to download. The first message with files loads this module. */
+/** The files of a message, to download. The first message with files loads this module. */
 import { HttpError } from "../agui/http/client.js";
 import { h } from "../agui/dom/elements.js";
+import { adopt } from "../agui/dom/own-style.js";
 import { FILE_WORDS, fileFace, fileList, ownText, readFiles, reasonOf } from "./file-face.js";
+import { FILE_STYLE } from "./file-style.js";
 import { fileUrl } from "./files.js";
+import { tellLeftOut } from "./left-out.js";
 import { signInLink } from "../agui/page/sign-in.js";
 import { format } from "../agui/words/strings.js";
 
@@ -20,17 +23,23 @@ const BEGIN_MS = 60_000;
 
 /**
  * Put the files before the text of their message, and hide the text if it has only their names.
- * @param {HTMLElement} bubble
+ * Below an answer, tell that the model could not read some.
+ * @param {HTMLElement} message
  * @param {unknown} named the files, as the message names them
  * @param {Context} context
  */
-export function showFiles(bubble, named, context) {
+export function show(message, named, context) {
+  /** @type {HTMLElement | null} */
+  const bubble = message.querySelector(".bubble");
+  if (!bubble) return tellLeftOut(message, context.strings);
+  if (!context.host.dataset.attachmentsUrl) return;
   const files = readFiles(named);
   const items = files.map((file) => sentFile(file, context));
   const list = fileList(context.strings, ...items);
   bubble.hidden = !ownText(bubble.textContent ?? "", files);
   if (bubble.previousElementSibling?.matches(".files")) bubble.previousElementSibling.remove();
   bubble.before(list);
+  adopt(list, FILE_STYLE);
 }
 
 /** @param {import("../agui/types.d.ts").Attachment} attachment @param {Context} context */
@@ -38,7 +47,7 @@ function sentFile({ id, name, size }, { strings, client, host }) {
   const { nodes } = fileFace(name, size, strings.lang);
   const failure = h("p", { class: "file-failure", hidden: true });
   const title = format({ ...FILE_WORDS, ...strings }.download, { name });
-  const look = { class: "file-link", href: fileUrl(client, id), download: name, title };
+  const look = { class: "file-link", href: fileUrl(host, id), download: name, title };
   const link = h("a", look, ...nodes);
   const item = h("li", { class: "file", part: "attachment" }, link, failure);
   // A click uses `request`, which has credentials and can show errors. The address is for the
@@ -50,7 +59,7 @@ function sentFile({ id, name, size }, { strings, client, host }) {
     item.dataset.status = "loading";
     failure.hidden = true;
     try {
-      const response = await client.send(fileUrl(client, id), {});
+      const response = await client.send(fileUrl(host, id), {});
       save(await response.blob(), name);
       item.dataset.status = "";
     } catch (error) {

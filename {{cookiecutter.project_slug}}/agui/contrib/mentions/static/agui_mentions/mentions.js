@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * Records that the user mentions with "@": the list of those that the server finds, and what a
- * message tells of them. palette.js loads this module with the first "@".
+ * message tells of them. The chat loads this module with the first "@".
  */
 import { textOf } from "../agui/conversation/messages.js";
 import { heading } from "../agui/words/strings.js";
@@ -16,6 +16,7 @@ export const MENTION_WORDS = {
   searchingRecords: "Searching…",
   noRecords: "No records found.",
   recordsFailed: "The search failed. Type on to try again.",
+  shortcutMention: "Mention a record",
 };
 
 /** The user may still be typing. */
@@ -25,7 +26,20 @@ const MAX_CHOSEN = 50;
 /** An "@" at the start of a word, so not in an e-mail address, and what follows it. */
 const TYPED = /(?:^|[^\p{L}\p{N}_.+/@-])@((?:[^\s@][^\n@]{0,49})?)$/u;
 
-export class Mentions {
+/** @param {ConstructorParameters<typeof Mentions>} about @returns what "@" lists */
+export function listFor(...about) {
+  return new Mentions(...about);
+}
+
+/**
+ * What the page of shortcuts says of "@"; "" if the page has no records.
+ * @param {HTMLElement} host @param {import("../agui/words/strings.js").Strings} strings
+ */
+export function titleOf(host, strings) {
+  return host.dataset.mentionsUrl ? { ...MENTION_WORDS, ...strings }.shortcutMention : "";
+}
+
+class Mentions {
   #input;
   #palette;
   #context;
@@ -56,7 +70,7 @@ export class Mentions {
       });
     on("start", (/** @type {RunInput} */ { messages: [message] }) => this.#send(message));
     on("returned", (/** @type {Returned} */ { metadata }) => {
-      this.#keep([...this.#chosen, ...(metadata?.mentions ?? [])]);
+      this.#keep([...this.#chosen, .../** @type {Mention[]} */ (metadata?.mentions ?? [])]);
     });
     on("signed-out", () => this.#keep([]));
   }
@@ -80,7 +94,7 @@ export class Mentions {
   search() {
     const typed = this.#typed;
     this.stop();
-    if (typed === undefined) return false;
+    if (typed === undefined || !this.#context.host.dataset.mentionsUrl) return false;
     this.#closed = "";
     this.#asking = new AbortController();
     this.#ask(typed, this.#asking.signal);

@@ -46,7 +46,7 @@ const shown = new WeakMap();
  * @param {HTMLElement} answer @param {unknown} told the sources as the server sends them
  * @param {import("../agui/types.d.ts").MessageContext} context
  */
-export function showSources(answer, told, { strings }) {
+export function show(answer, told, { strings }) {
   const sources = shown.get(answer) ?? new AnswerSources(answer, { ...SOURCE_WORDS, ...strings });
   shown.set(answer, sources);
   sources.update(told);

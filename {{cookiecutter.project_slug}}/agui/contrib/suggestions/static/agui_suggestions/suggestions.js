@@ -8,7 +8,15 @@ import { h } from "../agui/dom/elements.js";
 /** In English; the tables of other languages have these, too. */
 export const SUGGESTION_WORDS = { suggestions: "Suggested messages" };
 
-export class Suggestions {
+/**
+ * @param {import("../agui/types.d.ts").MessageContext} context @param {HTMLElement} column
+ * @returns what follows the conversation
+ */
+export function follow(context, column) {
+  return new Suggestions(context, column);
+}
+
+class Suggestions {
   #host;
   /** @type {unknown} */ #shown;
   element;

@@ -8,7 +8,7 @@ const LOOK_MS = [1500, 3000, 6000];
  * A run has ended. Look for a title if it was the first of its conversation.
  * @param {import("../agui/agui-chat.d.ts").AguiChatElement} host
  */
-export async function awaitTitle(host) {
+export async function ended(host) {
   const { session, client } = host;
   const { threadId, conversation } = session;
   const prompts = conversation.messages.filter(({ role }) => role === "user");
@@ -23,7 +23,7 @@ export async function awaitTitle(host) {
     if (!row || session.threadId !== threadId) return;
     const before = session.title;
     if (row.title === before) continue;
-    session.hear({ kind: "renamed", threadId, title: row.title });
+    client.tell({ kind: "renamed", threadId, title: row.title });
     if (before) return; // The user's first words were the title until now.
   }
 }

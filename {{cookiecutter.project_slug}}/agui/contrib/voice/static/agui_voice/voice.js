@@ -4,9 +4,11 @@
  * Only the user sends it. The first use loads this module with its texts.
  */
 import { h, icon, iconButton, setAttribute, setText } from "../agui/dom/elements.js";
+import { adopt } from "../agui/dom/own-style.js";
 import { signInLink } from "../agui/page/sign-in.js";
 import { format } from "../agui/words/strings.js";
 import { clockOf, spaced, waitOf } from "./spoken.js";
+import { VOICE_STYLE } from "./voice-style.js";
 
 /** In English; the tables of other languages have these, too. */
 export const VOICE_WORDS = {
@@ -57,12 +59,15 @@ export class Voice {
   #dots = h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
   #retry;
   #close;
+  /** The look of the microphone before it was pressed. */
+  #idle;
   element;
 
   /** @param {Context} context */
   constructor(context) {
     this.#context = context;
     const { retry, discardRecording } = (this.#words = { ...VOICE_WORDS, ...context.strings });
+    this.#idle = { label: context.button.title, icon: [...context.button.children] };
     const onclick = () => this.#again();
     this.#retry = h("button", { type: "button", class: "button", onclick }, retry);
     this.#close = iconButton("close", discardRecording, () => this.#leave());
@@ -71,6 +76,7 @@ export class Voice {
       this.#dots, this.#sign, this.#clock, this.#status, this.#retry, this.#close,
     );
     context.box.prepend(this.element);
+    adopt(this.element, VOICE_STYLE);
     this.#show(null);
   }
 
@@ -247,7 +253,8 @@ export class Voice {
   /** @param {State} state @param {string} [text] */
   #show(state, text = "") {
     const { button } = this.#context;
-    const { dictate, endRecording, discardRecording, dismiss } = this.#words;
+    const { endRecording, discardRecording, dismiss } = this.#words;
+    const idle = this.#idle;
     const records = state === "recording";
     this.#state = state;
     setAttribute(this.element, "data-state", state);
@@ -257,8 +264,8 @@ export class Voice {
     this.#retry.hidden = !this.#unsent;
     this.#close.hidden = !state;
     this.#close.ariaLabel = this.#close.title = state === "failed" ? dismiss : discardRecording;
-    button.ariaLabel = button.title = records ? endRecording : dictate;
-    button.replaceChildren(icon(records ? "check" : "microphone"));
+    button.ariaLabel = button.title = records ? endRecording : idle.label;
+    button.replaceChildren(...(records ? [icon("check")] : idle.icon));
     setAttribute(button, "aria-pressed", `${records}`);
     // A disabled button would lose the focus.
     const isHeld = state === "asking" || state === "transcribing";

@@ -2,7 +2,7 @@
 /** The page of shortcuts. */
 import { closeOnBack } from "../dom/back.js";
 import { h, iconButton } from "../dom/elements.js";
-import { moduleAddress } from "../dom/lazy.js";
+import { moduleOf, partModules } from "../dom/lazy.js";
 import { keyNames } from "./key-names.js";
 
 /** In English; the tables of other languages have these, too. */
@@ -14,7 +14,6 @@ export const SHORTCUT_WORDS = {
   shortcutSend: "Send",
   shortcutLine: "New line",
   shortcutSkills: "Skills",
-  shortcutMention: "Mention a record",
   shortcutEdit: "Edit your last message (in an empty input)",
   shortcutCommands: "Search conversations and commands",
   shortcutFind: "Find in the conversation; again: of the browser",
@@ -29,6 +28,9 @@ export const SHORTCUT_WORDS = {
   shortcutUndo: "Take back",
 };
 
+/** The row that the signs of parts come before. */
+const SIGNS_AT = 3;
+
 /** @typedef {import("../words/strings.js").Strings & typeof SHORTCUT_WORDS} Words */
 /** @type {[keyof typeof SHORTCUT_WORDS, [string, keyof typeof SHORTCUT_WORDS][]][]} */
 const SECTIONS = [
@@ -38,7 +40,6 @@ const SECTIONS = [
       ["Enter", "shortcutSend"],
       ["Shift+Enter", "shortcutLine"],
       ["/", "shortcutSkills"],
-      ["@", "shortcutMention"],
       ["↑", "shortcutEdit"],
     ],
   ],
@@ -66,20 +67,22 @@ const SECTIONS = [
 ];
 
 /** @param {import("../types.d.ts").PageContext} context */
-export function showShortcuts({ host, panel, strings }) {
-  if (panel.querySelector(".shortcuts")) return;
+export async function showShortcuts({ host, panel, strings }) {
   /** @type {Words} */
   const words = { ...SHORTCUT_WORDS, ...strings };
+  const signs = await signsOf(host, strings);
+  if (panel.querySelector(".shortcuts")) return;
   const close = iconButton("close", words.close, () => dialog.close());
   const look = { class: "shortcuts", part: "shortcuts", "aria-label": words.shortcuts };
-  const canMention = host.dataset.mentionsUrl && moduleAddress(host, "mentions");
   /** @type {HTMLDialogElement} */
   const dialog = h(
     "dialog", look,
     h("header", {}, h("h2", {}, words.shortcuts), close),
     ...SECTIONS.flatMap(([title, rows]) => {
-      const usable = rows.filter(([key]) => canMention || key !== "@");
-      return [h("h3", {}, words[title]), list(usable, words)];
+      /** @type {[string, string][]} */
+      const told = rows.map(([keys, name]) => [keys, words[name]]);
+      if (title === "whileWriting") told.splice(SIGNS_AT, 0, ...signs);
+      return [h("h3", {}, words[title]), list(told)];
     }),
   );
   dialog.addEventListener("close", () => (release(), dialog.remove()));
@@ -90,10 +93,27 @@ export function showShortcuts({ host, panel, strings }) {
   const release = closeOnBack(() => dialog.close());
 }
 
-/** @param {[string, keyof typeof SHORTCUT_WORDS][]} rows @param {Words} words */
-function list(rows, words) {
-  const lines = rows.map(([keys, name]) =>
-    h("div", {}, h("dt", {}, h("kbd", { dir: "ltr" }, keyNames(keys))), h("dd", {}, words[name])),
+/**
+ * The signs behind which parts list something, and what that is.
+ * @param {import("../agui-chat.d.ts").AguiChatElement} host
+ * @param {import("../words/strings.js").Strings} strings
+ */
+async function signsOf(host, strings) {
+  /** @type {[string, string][]} */
+  const signs = [];
+  for (const key of Object.keys(partModules(host))) {
+    if (!key.startsWith("list:")) continue;
+    const module = await moduleOf(host, /** @type {`list:${string}`} */ (key));
+    const title = module?.titleOf(host, strings);
+    if (title) signs.push([key.slice(5), title]);
+  }
+  return signs;
+}
+
+/** @param {[string, string][]} rows */
+function list(rows) {
+  const lines = rows.map(([keys, text]) =>
+    h("div", {}, h("dt", {}, h("kbd", { dir: "ltr" }, keyNames(keys))), h("dd", {}, text)),
   );
   return h("dl", {}, ...lines);
 }
