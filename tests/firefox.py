@@ -1,8 +1,8 @@
 """Start a Firefox that Playwright can use: python firefox.py /usr/bin/firefox-esr ARGUMENTS
 
-Playwright speaks WebDriver BiDi, and asks for the colours that a page should like with a command that Firefox 153 doesn't
-know yet. This process stands between both and lets that command do nothing. Delete it once Firefox ESR knows the command:
-then `launch_firefox` (pages.py) can start Firefox itself.
+Playwright speaks WebDriver BiDi, and says which colours a page should have by a command that Firefox 153 doesn't know.
+This process stands between both and lets that command do nothing. Delete it once Firefox ESR knows the command: then
+`launch_firefox` (pages.py) can start Firefox itself.
 """
 
 import json

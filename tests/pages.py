@@ -24,7 +24,7 @@ Browser, Page, Request, Response, Route = (
 )
 expect = sync_api.expect
 
-SECONDS = int(os.environ.get("SECS", "90"))  # only to end a hang: a busy machine is no failure
+SECONDS = 90  # only to end a hang: a busy machine is no failure
 expect.set_options(timeout=SECONDS * 1000)
 
 # Without its own windows and menus, which nobody sees, Chromium takes a third less of the processors.
@@ -189,7 +189,9 @@ def launch_firefox(playwright: sync_api.Playwright, **options) -> Iterator[Brows
         pytest.skip("firefox is not installed")
     with tempfile.TemporaryDirectory() as directory:
         start = Path(directory) / "firefox"
-        start.write_text(f'#!/bin/sh\nexec "{sys.executable}" -B "{Path(__file__).with_name("firefox.py")}" "{FIREFOX}" "$@"\n')
+        start.write_text(
+            f'#!/bin/sh\nexec "{sys.executable}" -B "{Path(__file__).with_name("firefox.py")}" "{FIREFOX}" "$@"\n'
+        )
         start.chmod(0o700)
         with closing(playwright.firefox.launch(channel="moz-firefox", executable_path=start, **options)) as browser:
             yield browser

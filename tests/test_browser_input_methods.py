@@ -23,15 +23,18 @@ PLAY = """(field, { events }) => {
     const about = { bubbles: true, composed: true, cancelable: true };
     const kinds = { input: InputEvent, beforeinput: InputEvent, keydown: KeyboardEvent, keyup: KeyboardEvent };
     const before = field.value;
+    let isHandled = false;
     field.focus();
     for (const { type, value, keyCode, ...init } of events) {
+        // A browser that may not do what a key does sends no event of it.
+        if (init.inputType === "insertLineBreak" && isHandled) continue;
         if (value !== undefined) {
             field.value = before + value;
             field.setSelectionRange(field.value.length, field.value.length);
         }
         const event = new (kinds[type] ?? CompositionEvent)(type, { ...about, ...init });
         if (keyCode !== undefined) Object.defineProperty(event, "keyCode", { value: keyCode });
-        field.dispatchEvent(event);
+        isHandled = !field.dispatchEvent(event);
     }
 }"""
 

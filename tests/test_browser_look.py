@@ -296,7 +296,7 @@ def a_run(page: Page) -> Iterator[str]:
     for number in range(6, 12):
         name, result = ("list_tasks", json.dumps(tasks)) if number == 6 else ("add_task", "{}")
         answer(page, *call(f"c{number}", name, {}, result))
-    expect(inside.locator(".tool [type=checkbox]")).to_have_count(3)
+    expect(page.locator("agui-chat .tasks [type=checkbox]")).to_have_count(3)
     expect(inside.locator(".tools-fold")).to_be_visible()
     yield "tools-drawn-and-folded"
     answer(page, *text("m1", MARKDOWN))
@@ -478,8 +478,13 @@ def stored(page: Page, url: str) -> Iterator[str]:
         "branches": {"u": versions},
         "feedback": {"a": {"value": 1, "comment": ""}},
     }
+
     def list_threads(route: Route) -> None:
-        words = {"excerpt": f"Good day, {LONG}, and good night.", "message_id": "a"} if "q=Good" in route.request.url else {}
+        words = (
+            {"excerpt": f"Good day, {LONG}, and good night.", "message_id": "a"}
+            if "q=Good" in route.request.url
+            else {}
+        )
         route.fulfill(json={"threads": [row | words for row in threads], "next": None})
 
     page.route(re.compile(r"/agent/threads/\?"), list_threads)
