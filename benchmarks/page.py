@@ -77,7 +77,7 @@ def print_weights(browser: Browser, live: LiveProject) -> None:
     page = open_page(browser, live, weights)
     first = sum(weights.values())
     stream(page, answer(1))
-    page.get_by_role("textbox", name="Your message").fill("list tasks")
+    page.get_by_role("textbox", name="Your message").fill("add a task title=milk")
     page.keyboard.press("Enter")
     page.locator(".tool summary").first.wait_for()
     page.wait_for_load_state("networkidle")

@@ -297,6 +297,7 @@ def a_run(page: Page) -> Iterator[str]:
         name, result = ("list_tasks", json.dumps(tasks)) if number == 6 else ("add_task", "{}")
         answer(page, *call(f"c{number}", name, {}, result))
     expect(page.locator("agui-chat .tasks [type=checkbox]")).to_have_count(3)
+    expect(inside.locator(".tool.faced > :not(.face)").first).to_be_hidden()
     expect(inside.locator(".tools-fold")).to_be_visible()
     yield "tools-drawn-and-folded"
     answer(page, *text("m1", MARKDOWN))
