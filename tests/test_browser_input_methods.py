@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from pages import Page, drawn, expect, finished, message_box, say
+from pages import Page, drawn, expect, finished, message_box, new_chat, say
 from test_browser_cards import FINISHED, STARTED, answer_with, approval, asking
 
 pytestmark = pytest.mark.browser
@@ -123,6 +123,12 @@ def test_fields_of_an_approval_act_only_on_an_enter_of_the_user(scripted):
     question.get_by_role("button", name="Edit", exact=True).click()
     title = question.get_by_label("Title")
     type_with_all(title, lambda: expect(title).to_be_focused())
+    assert len(sent) == 1
+    question.get_by_role("button", name="Approve with changes").click()
+    finished(scripted)
+    new_chat(scripted)
+    sent = answer_with(scripted, asking(approval("it")), [STARTED, FINISHED])
+    say(scripted, "ask me")
     question.get_by_role("button", name="Deny").click()
     reason = question.get_by_label("Reason")
     type_with_all(reason, lambda: expect(reason).to_be_focused())
