@@ -9,6 +9,8 @@ from playwright.sync_api import Page
 
 TOKENS_A_SECOND = 60
 FRAME_MS = 1000 / 60
+# What the page loads when nothing else is to do, so that it is there without a network or on paper.
+IDLE = re.compile(r"/(ready|turn-notes|queued|print|own-style)[.\w]*js$")
 
 # An answer as it streams: every token is an event of its own.
 STREAM = """

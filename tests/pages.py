@@ -4,6 +4,8 @@ import os
 import select
 import shutil
 import socket
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -27,6 +29,7 @@ expect.set_options(timeout=SECONDS * 1000)
 
 # Without its own windows and menus, which nobody sees, Chromium takes a third less of the processors.
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium") or shutil.which("chromium-browser")
+FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
 # To draw pages as a graphics card would takes a tenth more of the processors.
 FLAGS += ["--disable-gpu", "--disable-gpu-compositing", "--disable-software-rasterizer"]
@@ -164,13 +167,34 @@ class Proxy:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def playwright() -> Iterator[sync_api.Playwright]:
+    with sync_api.sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: sync_api.Playwright) -> Iterator[Browser]:
+    if os.environ.get("BROWSER") == "firefox":
+        yield from launch_firefox(playwright)
+        return
     if not CHROMIUM:
         pytest.skip("chromium is not installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with closing(playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)) as browser:
         yield browser
-        browser.close()
+
+
+def launch_firefox(playwright: sync_api.Playwright, **options) -> Iterator[Browser]:
+    """Firefox as Debian or Mozilla ships it: this channel speaks WebDriver BiDi with it."""
+    if not FIREFOX:
+        pytest.skip("firefox is not installed")
+    with tempfile.TemporaryDirectory() as directory:
+        start = Path(directory) / "firefox"
+        start.write_text(
+            f'#!/bin/sh\nexec "{sys.executable}" -B "{Path(__file__).with_name("firefox.py")}" "{FIREFOX}" "$@"\n'
+        )
+        start.chmod(0o700)
+        with closing(playwright.firefox.launch(channel="moz-firefox", executable_path=start, **options)) as browser:
+            yield browser
 
 
 @pytest.fixture(scope="session")

@@ -111,6 +111,17 @@ $$
 """
 
 
+# What an answer has besides its text.
+ADDITIONS = {
+    "answer_cut": {"messageId": "m1", "reason": "length"},
+    "files_left_out": {"messageId": "m1", "files": [{"mime": "audio/wav", "size": 3}]},
+    "follow_ups": {"messageId": "m1", "suggestions": ["And then?", LONG]},
+}
+SELECT = """() => {
+    const root = document.querySelector("agui-chat").shadowRoot;
+    getSelection().selectAllChildren(root.querySelector(".assistant .prose p"));
+    root.querySelector(".log").dispatchEvent(new PointerEvent("pointerup", { bubbles: true }));
+}"""
 DIRECTION = "element => getComputedStyle(element).direction"
 
 
@@ -128,7 +139,7 @@ def look(axe: str, request: pytest.FixtureRequest):
     """See how a page looks: `look(page, "empty")` keeps a picture; in the end nothing may have been found."""
     found: list[str] = []
 
-    def look(page: Page, name: str, rules: list[str] | None = None) -> None:
+    def look(page: Page, name: str, rules: list[str] | None = None, within: str = "html") -> None:
         drawn(page)
         if directory := os.environ.get("SCREENSHOTS"):
             title = request.node.name.partition("[")[2].rstrip("]") or request.node.name
@@ -137,7 +148,8 @@ def look(axe: str, request: pytest.FixtureRequest):
             page.evaluate(f"{axe};0")
         options = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
         options |= {"runOnly": rules} if rules else {}
-        for rule in page.evaluate("options => axe.run(document, options).then((result) => result.violations)", options):
+        run = "([within, options]) => axe.run(within, options).then((result) => result.violations)"
+        for rule in page.evaluate(run, [within, options]):
             found.extend(f"{name}: {rule['id']}: {node['target']} {node['failureSummary']}" for node in rule["nodes"])
 
     yield look
@@ -148,10 +160,10 @@ def look(axe: str, request: pytest.FixtureRequest):
 def open_chat(new_page: Callable[..., Page], live_project, signed_in: dict):
     """A signed-in page with the stand-in for an agent. axe-core needs what the Content-Security-Policy forbids."""
 
-    def open_chat(language: str = "en", **options) -> Page:
+    def open_chat(language: str = "en", models: list[str] | None = None, **options) -> Page:
         # Still, as the contrast of what moves is another one in each picture.
         page = new_page(storage_state=signed_in, bypass_csp=True, reduced_motion="reduce", **options)
-        set_language(page, live_project.url, language)
+        set_language(page, live_project.url, language, models or [])
         page.goto(live_project.url)
         expect(page.locator("agui-chat .input")).to_be_visible()
         page.evaluate(f"() => {{ {AGENT} }}")
@@ -160,16 +172,18 @@ def open_chat(new_page: Callable[..., Page], live_project, signed_in: dict):
     return open_chat
 
 
-def set_language(page: Page, url: str, language: str) -> None:
-    """Serve the page as a project in that language would, one that listens."""
+def set_language(page: Page, url: str, language: str, models: list[str]) -> None:
+    """Serve the page as a project in that language would, one that listens and lets users choose a model."""
 
     def answer(route: Route) -> None:
         response = route.fetch()
         tag = f'<html lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}">'
         text, count = re.subn(r"<html [^>]*>", tag, response.text())
         assert count == 1
-        urls = 'data-transcribe-url="/agent/transcribe/" data-mentions-url="/agent/mentions/"'
-        text = text.replace("<agui-chat", f"<agui-chat {urls}")
+        more = 'data-transcribe-url="/agent/transcribe/" data-mentions-url="/agent/mentions/"'
+        if models:
+            more += f" data-models='{json.dumps(models)}'"
+        text = text.replace("<agui-chat", f"<agui-chat {more}")
         route.fulfill(response=response, body=text)
 
     page.route(re.compile(re.escape(url) + r"/(\?.*)?$"), answer)
@@ -258,8 +272,9 @@ def a_run(page: Page) -> Iterator[str]:
     expect(inside.locator(".option-title").first).to_have_text(LONG)
     yield "mentions"
     write(page, "")
-    ask(page, "What is late? " * 8)
-    yield "working"
+    ask(page, "What is late? " * 200)
+    expect(inside.locator(".button.fold")).to_be_visible()
+    yield "working-and-long-message"
     answer(page, *reasoning("th", "First I look at **all** tasks."))
     inside.locator(".reasoning summary").click()
     yield "reasoning"
@@ -277,6 +292,14 @@ def a_run(page: Page) -> Iterator[str]:
         calls.nth(number).locator("summary").press("Enter")
     expect(inside.locator(".tool-details[open] > .tool-body > :first-child")).to_have_count(4)
     yield "tools-open"
+    tasks = [{"id": number, "title": LONG, "category": "home", "done": number == 1} for number in range(3)]
+    for number in range(6, 12):
+        name, result = ("list_tasks", json.dumps(tasks)) if number == 6 else ("add_task", "{}")
+        answer(page, *call(f"c{number}", name, {}, result))
+    expect(page.locator("agui-chat .tasks [type=checkbox]")).to_have_count(3)
+    expect(inside.locator(".tool.faced > :not(.face)").first).to_be_hidden()
+    expect(inside.locator(".tools-fold")).to_be_visible()
+    yield "tools-drawn-and-folded"
     answer(page, *text("m1", MARKDOWN))
     expect(inside.locator(".prose table")).to_be_visible()
     expect(inside.locator(".prose math")).to_have_count(2)
@@ -286,8 +309,13 @@ def a_run(page: Page) -> Iterator[str]:
     expect(inside.locator(".queued")).to_be_visible()
     yield "queued"
     inside.locator(".queued .icon-trash").click()
+    answer(page, *({"type": "CUSTOM", "name": name, "value": value} for name, value in ADDITIONS.items()))
     end(page, FINISHED | {"usage": [{"inputTokens": 1234, "outputTokens": 56}]})
+    expect(inside.get_by_role("group").get_by_role("button", name=LONG)).to_be_visible()
     yield "answered"
+    page.evaluate(SELECT)
+    expect(inside.locator(".quote-selection")).to_be_visible()
+    yield "selected"
 
 
 def activities(page: Page) -> Iterator[str]:
@@ -451,7 +479,16 @@ def stored(page: Page, url: str) -> Iterator[str]:
         "branches": {"u": versions},
         "feedback": {"a": {"value": 1, "comment": ""}},
     }
-    page.route(re.compile(r"/agent/threads/\?"), lambda route: route.fulfill(json={"threads": threads, "next": None}))
+
+    def list_threads(route: Route) -> None:
+        words = (
+            {"excerpt": f"Good day, {LONG}, and good night.", "message_id": "a"}
+            if "q=Good" in route.request.url
+            else {}
+        )
+        route.fulfill(json={"threads": [row | words for row in threads], "next": None})
+
+    page.route(re.compile(r"/agent/threads/\?"), list_threads)
     page.route(re.compile(r"/agent/threads/[^/?]+/(\?.*)?$"), lambda route: route.fulfill(json=thread))
     page.route("**/feedback/", lambda route: route.fulfill(json={}))
     page.goto(f"{url}/?thread=t0")
@@ -483,9 +520,12 @@ def stored(page: Page, url: str) -> Iterator[str]:
     inside.locator("[role=menuitem]").first.click()
     expect(inside.locator(".thread-input")).to_be_visible()
     yield "drawer-undo-rename"
+    inside.locator(".thread-input").press("Escape")
+    inside.locator(".drawer [type=search]").fill("Good")
+    expect(inside.locator(".drawer .excerpt mark").first).to_be_visible()
+    yield "drawer-found"
     row = threads.pop()
     threads.clear()
-    inside.locator(".thread-input").press("Escape")
     inside.locator(".drawer [type=search]").fill("nothing")
     expect(inside.locator(".drawer .notice")).not_to_be_empty()
     yield "drawer-empty"
@@ -497,6 +537,56 @@ def stored(page: Page, url: str) -> Iterator[str]:
     expect(inside.locator(".drawer.beside li")).to_have_count(1)
     yield "drawer-beside"
     page.set_viewport_size(window)
+
+
+def found(page: Page) -> Iterator[str]:
+    """What is found in the open conversation, and by the list of everything; and the page of shortcuts."""
+    inside = page.locator("agui-chat")
+    inside.locator(".input").press("Control+f")
+    inside.locator(".find input").fill("day")
+    page.wait_for_function("() => CSS.highlights.get('agui-found-current')?.size === 1")
+    yield "find"
+    inside.locator(".find input").fill("nothing")
+    expect(inside.locator(".find [aria-disabled=true]")).to_have_count(2)
+    yield "find-nothing"
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    expect(inside.locator(".command").nth(3)).to_be_visible()
+    yield "commands"
+    page.keyboard.insert_text("Good")
+    expect(inside.locator(".commands .excerpt").first).to_be_visible()
+    yield "commands-found"
+    page.route(re.compile(r"/agent/threads/\?"), lambda route: route.fulfill(status=500, json={}), times=1)
+    page.keyboard.insert_text(LONG)
+    expect(inside.locator(".commands .notice")).not_to_be_empty()
+    yield "commands-failed"
+    page.keyboard.press("Escape")
+    inside.locator(".log").press("?")
+    expect(inside.locator(".shortcuts")).to_be_visible()
+    yield "shortcuts"
+    page.keyboard.press("Escape")
+
+
+def printed(page: Page) -> Iterator[str]:
+    expect(page.locator(".paper")).to_have_count(0)
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator(".paper h1")).to_be_visible()
+    yield "printed"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+
+
+def lost(page: Page) -> Iterator[str]:
+    """Without a network, with a message that waits behind the one that was lost."""
+    inside = page.locator("agui-chat")
+    page.context.set_offline(True)
+    for text in ("hello", "and then"):
+        write(page, text)
+        inside.locator(".input").press("Enter")
+    expect(inside.locator(".failure")).to_be_visible()
+    expect(inside.locator(".queued")).to_be_visible()
+    yield "lost"
 
 
 def in_modes(page: Page, modes: list[str]) -> Iterator[tuple[str, list[str] | None]]:
@@ -513,9 +603,10 @@ def in_modes(page: Page, modes: list[str]) -> Iterator[tuple[str, list[str] | No
 @pytest.mark.parametrize("name", ["en", *at_night(*sorted(PAGES.keys() - {"en"}))])
 def test_no_state_of_the_chat_has_a_finding(open_chat, look, live_project, name):
     options, modes = PAGES[name]
-    page = open_chat(name[:2], **options)
+    page = open_chat(name[:2], ["openai:small", f"openai:{LONG}"], **options)
     states = [a_run(page), activities(page), sources(page), questions(page), files(page), voice(page)]
-    for state in chain(*states, stored(page, live_project.url)):
+    states += [stored(page, live_project.url), found(page), printed(page), lost(page)]
+    for state in chain(*states):
         for mode, rules in in_modes(page, modes):
             shown = f"{state}-{mode}"
             look(page, shown, rules)
@@ -759,6 +850,15 @@ def test_everything_fits_at_400_percent(open_chat, look):
             ask(page, "hello", *text("m", MARKDOWN))
             end(page)
             expect(page.locator(".prose math")).to_have_count(2)
+
+
+def test_chat_of_the_admin_has_no_finding(new_page, live_project, signed_in, look):
+    """Beside Django's own page, which is not ours to judge."""
+    page = new_page(f"{live_project.url}/admin/users/user/", storage_state=signed_in, bypass_csp=True)
+    page.get_by_role("button", name="Open the chat").click()
+    expect(message_box(page)).to_be_visible()
+    for mode, rules in in_modes(page, list(MODES)):
+        look(page, f"admin-{mode}", rules, within="agui-chat")
 
 
 def test_sign_in_has_no_finding(new_page, live_project, look):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import element_modules, page_folders
-from page_costs import answer, open_thread, settle, stream
+from page_costs import IDLE, answer, open_thread, settle, stream
 from pages import Page, Response, expect, finished, message_box, new_chat, open_stream, say, sign_in
 from servers import LiveProject, serve, wait_until
 from test_javascript import run_element_tests
@@ -20,8 +20,6 @@ pytestmark = pytest.mark.browser
 # All that the page loads for the element: at first, and with an answer and what its tool has done.
 MAX_GZIPPED_BYTES_AT_FIRST = 32_000
 MAX_GZIPPED_BYTES_IN_USE = 50_000
-# What the page loads when nothing else is to do, so that it is there without a network or on paper.
-IDLE = re.compile(r"/(ready|turn-notes|queued|print|own-style)[.\w]*js$")
 MAX_GZIPPED_BYTES_WHEN_IDLE = 6_000
 PRODUCTION = {
     "DEBUG": "0",

@@ -5,11 +5,11 @@
 const sheets = new Map();
 
 /**
- * Let a style apply where this element is. The text is the module's own.
- * @param {Element} element @param {string} text
+ * Let a style apply where this node is. The text is the module's own.
+ * @param {Node} node @param {string} text
  */
-export function adopt(element, text) {
-  const root = element.getRootNode();
+export function adopt(node, text) {
+  const root = node.getRootNode();
   if (!(root instanceof ShadowRoot || root instanceof Document)) return;
   const sheet = sheets.get(text) ?? new CSSStyleSheet();
   if (!sheets.has(text)) sheet.replaceSync(text);

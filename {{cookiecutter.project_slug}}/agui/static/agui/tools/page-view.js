@@ -87,7 +87,8 @@ class PageView {
     const isOpen = Boolean(interrupt && !decision);
     if (!this.#light.isConnected) host.append(this.#light);
     if (!this.#face.isConnected) this.#card.append(this.#face);
-    adopt(this.#card, STYLE);
+    // The card of a call that comes at once, with its result, is nowhere yet.
+    adopt(host.shadowRoot ?? host, STYLE);
     // The focus goes to open questions, and from one to the next.
     this.#face.classList.toggle("question", isOpen);
     for (const [name, value] of Object.entries({ role: "group", tabindex: "-1" })) {
