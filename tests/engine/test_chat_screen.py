@@ -121,7 +121,35 @@ def test_activities_are_drawn():
     assert f" {'█' * 10} 2 € " in chart
 
 
-@pytest.mark.parametrize("kind", ["plan", "table", "chart", "weather"])
+def test_documents_are_printed_with_their_titles():
+    text = ["# A *trip*\n\nTo", " Rome\x1b[2J"]
+    assert printed(draw("document", {"id": "a", "title": "Trip", "kind": "markdown", "text": text})).split("\n") == [
+        "Trip",
+        *printed(Block("# A *trip*\n\nTo Rome\N{REPLACEMENT CHARACTER}[2J")).split("\n"),
+    ]
+    code = {"id": "a", "kind": "code", "text": ["*x* = 1"]}
+    assert printed(draw("document", code)) == "a\n*x* = 1\n"
+    table = {"id": "a", "title": "Trains", "kind": "table", "columns": ["train"], "rows": [["FR"]]}
+    assert "Trains" in printed(draw("document", table))
+    assert printed(draw("document", {"id": "a", "title": "Map", "kind": "image", "path": "/m.png"})) == "Map\n/m.png\n"
+
+
+async def test_a_document_that_grows_is_printed_once():
+    console = Console(file=io.StringIO(), width=60)
+    screen = Screen(console)
+    content = {"id": "a", "title": "Trip", "kind": "code", "text": ["one"]}
+    activity = {"messageId": "m", "activityType": "document"}
+    events = [{"type": "ACTIVITY_SNAPSHOT", "content": content, **activity}]
+    for word in (" two", " three"):
+        patch = [{"op": "add", "path": "/text/-", "value": word}]
+        events.append({"type": "ACTIVITY_DELTA", "patch": patch, **activity})
+    for event in events:
+        screen.show(parse_event(json.dumps(event)), Conversation())
+    screen.end()
+    assert console.file.getvalue() == "Trip\none two three\n"
+
+
+@pytest.mark.parametrize("kind", ["plan", "table", "chart", "document", "weather"])
 @pytest.mark.parametrize(
     "content",
     [

@@ -383,6 +383,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("../agui_attachments/attachments.js").ATTACHMENT_WORDS &
   typeof import("./page/background.js").BACKGROUND_WORDS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
+  typeof import("../agui_documents/words.js").DOCUMENT_WORDS &
   typeof import("../agui_feedback/feedback-form.js").FEEDBACK_WORDS &
   typeof import("../agui_attachments/file-face.js").FILE_WORDS &
   typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
@@ -438,6 +439,7 @@ export interface PartModules {
   [activity: `activity:${string}`]: ActivityModule;
   math: { drawFormulas: (codes: Element[]) => void };
   attachments: Pick<typeof import("../agui_attachments/attachments.js"), "Attachments">;
+  documents: Pick<typeof import("../agui_documents/documents.js"), "openDocument">;
   feedback: Pick<typeof import("../agui_feedback/judging.js"), "judge">;
   mentions: Pick<typeof import("../agui_mentions/mentions.js"), "Mentions">;
   "sent-files": Pick<typeof import("../agui_attachments/sent-files.js"), "showFiles">;
