@@ -6,7 +6,7 @@ import re
 
 import pytest
 from pages import Page, Route, expect, message_box, new_chat, open_stream
-from test_browser_cards import begun, ended
+from test_browser_cards import FINISHED, begun, ended
 
 pytestmark = pytest.mark.browser
 
@@ -93,29 +93,34 @@ def test_a_document_grows_beside_the_messages_and_keeps_its_versions(chat):
 
 def test_readers_resize_copy_and_save(chat):
     push = open_stream(chat)
-    code = shown(1, "print('a')\n", "# ``` no end\n", kind="code", language="python", title="First steps")
-    push(*begun("c"), code, ended("c"))
+    rows = {"kind": "table", "title": "Trains", "columns": ["train", "price"], "rows": [["=1+1", 89.9], ["IC", None]]}
+    code = {"id": "code", "kind": "code", "language": "python", "title": "First steps"}
+    # The run has ended before the code has come that draws documents.
+    steps = shown(2, "print('a')\n", "# ``` no end\n", **code)
+    push(*begun("c"), shown(1, id="trains", **rows), steps, ended("c"), FINISHED)
     expect(panel(chat).locator("code .string")).to_have_text("'a'")
     edge = panel(chat).get_by_role("separator", name="Width of the document")
-    before = panel(chat).bounding_box()["width"]
-    assert edge.get_attribute("aria-valuenow") == str(round(before))
+
+    def width() -> int:
+        return round(panel(chat).bounding_box()["width"])
+
+    before = width()
+    assert edge.get_attribute("aria-valuenow") == str(before)
     edge.press("ArrowLeft")
-    assert panel(chat).bounding_box()["width"] == before + 24
+    assert width() == before + 24
     edge.press("Home")
-    assert panel(chat).bounding_box()["width"] == 320
+    assert width() == 320
     edge.press("End")
-    assert chat.locator(".transcript").bounding_box()["width"] == 360
+    assert round(chat.locator(".transcript").bounding_box()["width"]) == 360
     edge.press("ArrowRight")
-    chosen = panel(chat).bounding_box()["width"]
+    chosen = width()
     panel(chat).get_by_role("button", name="Close").click()
     card(chat, "First steps").click()
-    assert panel(chat).bounding_box()["width"] == chosen
+    assert width() == chosen
     with chat.expect_download() as download:
         panel(chat).get_by_role("button", name="Save as a file").click()
     assert download.value.suggested_filename == "First-steps.py"
     assert download.value.path().read_text() == "print('a')\n# ``` no end\n"
-    rows = {"kind": "table", "title": "Trains", "columns": ["train", "price"], "rows": [["=1+1", 89.9], ["IC", None]]}
-    push(*begun("d"), shown(2, id="trains", **rows), ended("d"))
     card(chat, "Trains").click()
     expect(panel(chat).get_by_role("cell", name="89.9")).to_be_visible()
     with chat.expect_download() as download:
@@ -138,7 +143,9 @@ def keep_thread(page: Page, *documents: dict) -> None:
         about = {"activityType": "document", "content": event["content"]}
         messages.append({"id": event["messageId"], "role": "activity", **about})
     thread = {"thread_id": "t1", "messages": messages, "state": {}, "pending": [], "running": False}
-    page.route("**/agent/threads/t1/", lambda route: route.fulfill(body=json.dumps(thread), content_type="application/json"))
+    page.route(
+        "**/agent/threads/t1/", lambda route: route.fulfill(body=json.dumps(thread), content_type="application/json")
+    )
 
 
 def test_documents_come_back_and_cover_a_small_chat(chat):
@@ -154,7 +161,7 @@ def test_documents_come_back_and_cover_a_small_chat(chat):
     # Without room beside the messages the panel covers them.
     dialog = chat.get_by_role("dialog", name="Report")
     expect(dialog).to_be_focused()
-    assert dialog.bounding_box()["width"] == 380
+    assert round(dialog.bounding_box()["width"]) == 380
     expect(message_box(chat)).to_have_count(0)
     chat.go_back()
     expect(dialog).to_have_count(0)
@@ -174,12 +181,19 @@ def test_a_document_loads_nothing_from_elsewhere(new_page, live_project, signed_
     def fulfil(route: Route) -> None:
         picture = {"content_type": "image/png", "body": base64.b64decode(PIXEL)}
         elsewhere = {"status": 302, "headers": {"Location": "https://evil.example/a.png"}}
-        answers = {"good.png": picture, "redirect.png": elsewhere, "page/": {"body": "<p>Hi", "content_type": "text/html"}}
+        answers = {
+            "good.png": picture,
+            "redirect.png": elsewhere,
+            "page/": {"body": "<p>Hi", "content_type": "text/html"},
+        }
         route.fulfill(**answers[re.search(r"/shop/(.+)$", route.request.url)[1]])
 
     page.route("**/shop/**", fulfil)
     push = open_stream(page)
-    page.evaluate("document.querySelector('agui-chat').request = (url, init) => fetch(url, init)")
+    page.locator("agui-chat").evaluate("""chat => {
+        const { request } = chat;
+        chat.request = (url, init) => (url.includes("/shop/") ? fetch : request)(url, init);
+    }""")
     push(*begun("c"), shown(1, kind="image", title="A map", path="/shop/good.png"))
     expect(panel(page).get_by_role("img", name="A map")).to_be_visible()
     for number, path in enumerate(["/shop/redirect.png", "//evil.example/a.png", "/\\evil.example/a.png"], 2):
@@ -188,17 +202,16 @@ def test_a_document_loads_nothing_from_elsewhere(new_page, live_project, signed_
         expect(panel(page)).to_contain_text("This can't be shown here.")
         expect(panel(page).get_by_role("img")).to_have_count(0)
     push(shown(9, kind="page", title="The shop", id="p", path="/shop/page/"))
-    card(page, "The shop").click()
     frame = panel(page).locator("iframe")
     expect(frame).to_have_attribute("sandbox", "")
     expect(frame.content_frame.get_by_text("Hi")).to_be_visible()
-    expect(panel(page).get_by_role("link", name="Open in a new tab")).to_have_attribute("href", re.compile("/shop/page/$"))
+    expect(panel(page).get_by_role("link", name="Open in a new tab")).to_have_attribute(
+        "href", re.compile("/shop/page/$")
+    )
     push(shown(10, kind="page", title="Elsewhere", id="q", path="https://evil.example/"))
-    card(page, "Elsewhere").click()
     expect(panel(page)).to_contain_text("This can't be shown here.")
     expect(panel(page).locator("iframe, a[href]")).to_have_count(0)
     push(shown(11, "![x](https://evil.example/b.png)", title="Text", id="r"))
-    card(page, "Text").click()
-    expect(panel(page).locator(".prose")).to_be_visible()
+    expect(panel(page).locator(".prose")).to_have_text("x")
     assert outside == []
     new_chat(page)

@@ -12,7 +12,7 @@ const shown = (messageId, content) => ({
 });
 const begun = (toolCallId) => [{ type: "TOOL_CALL_START", toolCallId, toolCallName: "write" }, { type: "TOOL_CALL_END", toolCallId }];
 const ended = (toolCallId) => ({ type: "TOOL_CALL_RESULT", messageId: `r-${toolCallId}`, toolCallId, content: "ok" });
-const after = (...events) => events.flat().reduce(reduce, emptyConversation());
+const after = (...events) => events.flat(Infinity).reduce(reduce, emptyConversation());
 const numbers = (conversation) => Object.fromEntries([...documentsOf(conversation.messages)].map(([id, all]) => [id, all.map((one) => one.messageId)]));
 
 test("versions of a document are counted in their order, each document for itself", () => {

@@ -104,7 +104,7 @@ for (const file of readdirSync(folder)) tables[file.replace(".js", "")] = (await
 const SAME = {
   de: ["documentVersion", "entryName", "kindText", "plan"],
   es: ["no", "plan"],
-  fr: ["arguments", "conversation", "documentCode", "documentImage", "documentPage", "documentVersion", "plan", "threads", "title", "versions"],
+  fr: ["arguments", "conversation", "documentCode", "documentImage", "documentMarkdown", "documentPage", "documentVersion", "plan", "threads", "title", "versions"],
 };
 const forms = (text) => (typeof text === "string" ? { other: text } : text);
 const places = (text) => [...text.matchAll(/\{\w+\}/g)].map(String).sort().join();

@@ -23,16 +23,28 @@ from engine.wire import check_stream
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Mount = Callable[..., ScriptedModel]
+FOREIGN = ("//evil.example", "/\\evil.example", "/\t/evil.example", "https://evil.example/a.png", "a.png", "")
 registry = ToolRegistry()
 
 
 @tool(registry)
-async def show(ctx: RunContext[AgentDeps], id: str, content: Any = "", more: tuple[str, ...] = (), **about: str) -> str:
+async def show(
+    ctx: RunContext[AgentDeps],
+    id: str,
+    content: Any = "",
+    about: dict[str, Any] | None = None,
+    more: tuple[str, ...] = (),
+) -> str:
     """Show a document, and more of its text."""
-    document = await show_document(ctx, id, content, **about)  # type: ignore[arg-type]
+    document = await show_document(ctx, id, content, **(about or {}))
     for text in more:
         await document.append(text)
     return "shown"
+
+
+def document(id: str, content: Any = "", more: Any = (), **about: Any) -> Any:
+    """The call of a tool that shows a document."""
+    return call("show", id=id, content=content, more=list(more), about=about)
 
 
 def activities(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -48,11 +60,11 @@ async def documents(client: Client, thread: str = "t1") -> list[dict[str, Any]]:
 async def test_each_version_is_kept_in_its_place(client: Client, mount: Mount):
     mount(
         registry,
-        call("show", id="report", content="One", title="Report"),
-        call("show", id="report", content="Two", title="Report"),
+        document("report", "One", title="Report"),
+        document("report", "Two", title="Report"),
         say("Two versions."),
-        call("show", id="other", content="x = 1", kind="code", language="python"),
-        call("show", id="report", content="Three"),
+        document("other", "x = 1", kind="code", language="python"),
+        document("report", "Three"),
         say("And more."),
     )
     for text in ("Write", "Go on"):
@@ -70,7 +82,7 @@ async def test_each_version_is_kept_in_its_place(client: Client, mount: Mount):
 
 async def test_a_text_grows_by_what_is_new_and_is_kept_as_one(client: Client, mount: Mount):
     pieces = [f"word{number} " for number in range(300)]
-    mount(registry, call("show", id="a", content="# Title\n", more=pieces), say("Done."))
+    mount(registry, document("a", "# Title\n", more=pieces), say("Done."))
     events = await client.run("Write")
     check_stream(events)
     first, *deltas = activities(events)
@@ -88,7 +100,7 @@ async def test_a_text_grows_by_what_is_new_and_is_kept_as_one(client: Client, mo
 
 async def test_a_document_outlives_the_failure_of_its_tool(client: Client, mount: Mount):
     long = "x" * (MAX_CHARS // 2)
-    mount(registry, call("show", id="a", content="", more=["Some", long, long, "no"]), say("Sorry."))
+    mount(registry, document("a", "", more=["Some", long, long, "no"]), say("Sorry."))
     events = await client.run("Write")
     [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
     assert result["metadata"]["outcome"] == "failed"
@@ -96,7 +108,7 @@ async def test_a_document_outlives_the_failure_of_its_tool(client: Client, mount
 
 
 async def test_documents_of_another_thread_stay_there(client: Client, mount: Mount):
-    mount(registry, call("show", id="a", content="Mine"), say("ok"), call("show", id="a", content="Here"), say("ok"))
+    mount(registry, document("a", "Mine"), say("ok"), document("a", "Here"), say("ok"))
     await client.run("Write", thread="t1")
     forged = [one for one in (await client.thread("t1"))["messages"] if one["role"] == "activity"]
     # A client that sends a document of another thread, or claims one under its message's id, adds nothing.
@@ -109,7 +121,7 @@ async def test_documents_of_another_thread_stay_there(client: Client, mount: Mou
 
 async def test_a_table_has_the_columns_of_its_rows(client: Client, mount: Mount):
     rows = [{"train": "FR 9631", "price": 89.9}, {"train": "IC 585", "stops": 3}]
-    mount(registry, call("show", id="a", content=rows, kind="table"), say("ok"))
+    mount(registry, document("a", rows, kind="table"), say("ok"))
     await client.run("Show")
     [table] = await documents(client)
     assert table["columns"] == ["train", "price", "stops"]
@@ -132,7 +144,14 @@ async def test_a_table_has_the_columns_of_its_rows(client: Client, mount: Mount)
         *(
             ({"content": path, "kind": kind}, "no path of this site")
             for kind in ("image", "page")
-            for path in ("//evil.example", "/\\evil.example", "/\t/evil.example", "https://evil.example/a.png", "a.png", "")
+            for path in (
+                "//evil.example",
+                "/\\evil.example",
+                "/\t/evil.example",
+                "https://evil.example/a.png",
+                "a.png",
+                "",
+            )
         ),
         ({"content": "data:image/png;base64,AAAA", "kind": "image"}, "no path of this site"),
         ({"content": "/a.png", "kind": "image", "more": ["b"]}, "can grow"),
@@ -140,12 +159,13 @@ async def test_a_table_has_the_columns_of_its_rows(client: Client, mount: Mount)
     ids=lambda value: str(value)[:40],
 )
 async def test_what_the_page_cannot_show_is_refused(client: Client, mount: Mount, caplog, arguments, words):
-    mount(registry, call("show", **({"id": "a"} | arguments)), say("ok"))
+    mount(registry, document(**({"id": "a"} | arguments)), say("ok"))
     events = await client.run("Show")
     [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
     assert result["metadata"]["outcome"] == "failed"
     assert words in caplog.text
-    assert [event["content"] for event in activities(events)] == ([{"id": "a", "kind": "image", "path": "/a.png"}] if "more" in arguments else [])
+    was_shown = [{"id": "a", "kind": "image", "path": "/a.png"}] if "more" in arguments else []
+    assert [event["content"] for event in activities(events)] == was_shown
 
 
 # --- What a growing text costs

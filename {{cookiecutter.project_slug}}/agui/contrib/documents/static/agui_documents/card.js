@@ -12,7 +12,7 @@ export const CARD_STYLE = `
 .activity:has(> .document-card) { border: 0; min-height: 0; padding: 0; }
 .document-card {
   align-items: center; background: var(--_background); border: 1px solid var(--_border);
-  border-radius: var(--_radius); display: flex; gap: .75rem; max-width: 32rem;
+  border-radius: var(--_radius); display: flex; gap: .75rem;
   padding-block: .6rem; padding-inline: .6rem .9rem; text-align: start; width: 100%;
 }
 .document-card:hover { background: var(--_surface); }

@@ -61,7 +61,10 @@ class Shelf {
     if (!this.#session.busy) this.#resume();
   }
 
-  /** @param {import("../agui/dom/lazy.js").Load} load @returns {import("../agui/types.d.ts").View} */
+  /**
+   * @param {import("../agui/dom/lazy.js").Load} load
+   * @returns {import("../agui/types.d.ts").View}
+   */
   card(load) {
     this.#load = load;
     const card = new DocumentCard(this.#words, (version) => this.#toggle(version));
@@ -110,7 +113,8 @@ class Shelf {
       if (isThere) panel.update(versions, growing);
       else panel.close();
     }
-    if (session.busy) this.#offer();
+    // A run that has ended before these modules came was watched, too; a stored one has no id.
+    if (session.conversation.runId) this.#offer();
   }
 
   /**

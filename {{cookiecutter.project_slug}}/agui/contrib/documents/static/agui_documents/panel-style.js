@@ -33,12 +33,10 @@ export const PANEL_STYLE = `
 .document-head p { color: var(--_muted); font-size: .8rem; overflow: hidden; white-space: nowrap; }
 .document-head p { text-overflow: ellipsis; }
 .document-head .pager { align-items: center; color: var(--_muted); display: flex; flex: none; }
-.document-head .pager { font-size: .85rem; font-variant-numeric: tabular-nums; }
+.document-head .pager > span { display: none; }
 .document-head .pager .icon-button { width: 1.75rem; }
 .document-head .pager [aria-disabled="true"] { opacity: .35; pointer-events: none; }
 .document-head .pager .icon-button:first-child .icon { rotate: 180deg; }
-.document-head a.icon-button { color: var(--_muted); }
-.document-head [data-done] { color: var(--_accent); }
 .document-scroll {
   flex: 1; min-height: 0; outline-offset: -2px; overflow-y: auto; overscroll-behavior: contain;
   scrollbar-color: var(--_border) transparent; scrollbar-width: thin;
@@ -55,12 +53,17 @@ export const PANEL_STYLE = `
 [data-kind="code"] > .prose .code-head .copy { display: none; }
 [data-kind="code"] > .prose .code pre { padding: 1rem 1.75rem 3rem; }
 [data-kind="code"] > .prose.plain { padding: 1rem 1.75rem; }
-[data-kind="table"] .data-table { gap: 0; }
-[data-kind="table"] .data-table > .table { border: 0; border-radius: 0; max-height: none; }
+/* The table scrolls, below its heads. */
+[data-kind="table"], [data-kind="table"] :is(div:has(> .activity-body), .activity-body) {
+  display: block; height: 100%;
+}
+[data-kind="table"] .data-table { gap: 0; grid-template-rows: minmax(0, 1fr) auto; height: 100%; }
+[data-kind="table"] .data-table > .table { border: 0; border-radius: 0; max-height: 100%; }
 [data-kind="table"] .data-table > .button:last-child { display: none; }
 [data-kind="table"] .data-table > .button { margin: 1rem 1.75rem; }
-[data-kind="table"] .data-table :is(td, .sort):first-child { padding-inline-start: 1.75rem; }
-[data-kind="table"] :is(th:first-child > .sort, td:first-child) { padding-inline-start: 1.75rem; }
+[data-kind="table"] .data-table :is(th:first-child > .sort, td:first-child) {
+  padding-inline-start: 1.75rem;
+}
 [data-kind="table"] .muted { padding: 1.5rem 1.75rem; }
 .document-picture { color: var(--_muted); display: grid; place-items: center; }
 .document-picture canvas { border-radius: var(--_small); height: auto; max-width: 100%; }
@@ -68,6 +71,9 @@ export const PANEL_STYLE = `
 .document-page iframe { background: #fff; border: 0; color-scheme: light; display: block; }
 .document-page iframe { width: 100%; }
 @container (max-width: 480px) {
+  [data-kind="table"] .data-table :is(th:first-child > .sort, td:first-child) {
+    padding-inline-start: 1rem;
+  }
   .document-body { padding: 1.1rem 1rem 2.5rem; }
   .document-head { padding-inline-start: 1rem; }
 }
@@ -84,7 +90,9 @@ export const PANEL_STYLE = `
   .document-head { border: 0; padding: 0; }
   .document-head h2 { font-size: 1.4rem; white-space: normal; }
   .document-head :is(.pager, .icon-button), .document-edge { display: none !important; }
-  .document-scroll { overflow: visible; }
+  .document-scroll, [data-kind="table"] .data-table > .table {
+    max-height: none; overflow: visible;
+  }
   .document-body, [data-kind] > .prose .code pre { max-width: none; padding: 1rem 0 0 !important; }
 }
 `;

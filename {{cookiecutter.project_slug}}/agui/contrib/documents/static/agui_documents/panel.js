@@ -4,18 +4,14 @@
  * the whole chat.
  */
 import { closeOnBack } from "../agui/dom/back.js";
-import { copyText } from "../agui/dom/copy.js";
-import { h, icon, iconButton, setAttribute, setText } from "../agui/dom/elements.js";
+import { h, setAttribute, setText } from "../agui/dom/elements.js";
 import { End } from "../agui/dom/end.js";
 import { adopt } from "../agui/dom/own-style.js";
-import { saveFile } from "../agui/dom/save.js";
-import { Versions } from "../agui/messages/versions.js";
-import { format } from "../agui/words/strings.js";
 import { bodyOf } from "./body.js";
 import { Edge } from "./edge.js";
+import { DocumentHead } from "./head.js";
 import { PANEL_STYLE } from "./panel-style.js";
-import { addressOnSite, extensionOf } from "./versions.js";
-import { KINDS_SHOWN, titleOf } from "./words.js";
+import { titleOf } from "./words.js";
 
 /** @typedef {import("./versions.js").Version} Version */
 /** @typedef {import("../agui/agui-chat.d.ts").AguiChatElement} Host */
@@ -25,21 +21,13 @@ import { KINDS_SHOWN, titleOf } from "./words.js";
 const LEAST = 320;
 /** The width that the messages keep. */
 const CHAT_LEAST = 360;
-const SAID_MS = 2000;
-const SAVE = "M12 4v11M7 10.5l5 5 5-5M5 19.5h14";
-const OUT = "M13.5 5H19v5.5M19 5l-8.5 8.5M10 6H5.5v12.5H18V14";
 
 export class DocumentPanel {
   #host;
   #chat;
   #words;
   #told;
-  #title = h("h2");
-  #about = h("p");
-  #versions;
-  #copy;
-  #save;
-  #out;
+  #head;
   #edge;
   #said = h("p", { class: "visually-hidden", role: "status" });
   #body = h("div", { class: "document-body" });
@@ -68,13 +56,13 @@ export class DocumentPanel {
     this.#chat = chat;
     this.#words = words;
     this.#told = told;
-    this.#versions = new Versions(words, (id) => this.#turnTo(id));
-    this.#copy = iconButton("copy", words.copy, () => this.#copyText());
-    const save = { onclick: () => this.#saveFile() };
-    this.#save = labelled(h("button", { type: "button", ...save }, icon("save", SAVE)), words.saveDocument);
-    const link = h("a", { target: "_blank", rel: "noopener" }, icon("out", OUT));
-    this.#out = labelled(link, words.openPage);
-    this.#scroll = h("div", { class: "document-scroll", role: "document", tabindex: "0" }, this.#body);
+    this.#head = new DocumentHead(words, {
+      turnTo: (messageId) => this.#turnTo(messageId),
+      say: (said) => this.#say(said),
+      close: () => this.#dismiss(),
+    });
+    const scroll = { class: "document-scroll", role: "document", tabindex: "0" };
+    this.#scroll = h("div", scroll, this.#body);
     this.#end = new End(this.#scroll);
     this.#scroll.addEventListener("scroll", () => this.#end.scrolled(), { passive: true });
     this.#edge = new Edge({
@@ -82,14 +70,9 @@ export class DocumentPanel {
       limits: () => this.#limits,
       resized: (width) => this.#chat.style.setProperty("--_document", `${width}px`),
     });
-    const head = h(
-      "div", { class: "document-head" }, h("div", {}, this.#title, this.#about),
-      this.#versions.element, this.#copy, this.#save, this.#out,
-      iconButton("close", words.close, () => this.#dismiss()),
-    );
     this.element = h(
       "aside", { class: "document-panel", part: "document", tabindex: "-1" },
-      this.#edge.element, head, this.#said, this.#scroll,
+      this.#edge.element, this.#head.element, this.#said, this.#scroll,
     );
     this.element.addEventListener("keydown", (event) => this.#keydown(event));
     // The text is plain until the parser has come, with which the messages are drawn, too.
@@ -193,33 +176,17 @@ export class DocumentPanel {
   }
 
   #draw() {
-    const words = this.#words;
     const version = this.#all[this.#at];
     const { kind } = version;
-    const title = titleOf(version, words);
-    const count = this.#all.length;
-    const about = [
-      words[KINDS_SHOWN[kind][0]],
-      count > 1 && format(words.documentVersionOf, { number: this.#at + 1, count }),
-      this.#isGrowing && `${words.documentGrowing}…`,
-    ];
-    setText(this.#title, title);
-    setText(this.#about, about.filter(Boolean).join(" · "));
+    const title = titleOf(version, this.#words);
     for (const element of [this.element, this.#scroll]) setAttribute(element, "aria-label", title);
-    this.#versions.show(count < 2 ? [] : this.#all.map(({ messageId: id }, index) => {
-      return { id, current: index === this.#at };
-    }));
     if (!this.#drawn || this.#body.dataset.kind !== kind) {
-      this.#drawn = bodyOf(kind, this.#host, words);
+      this.#drawn = bodyOf(kind, this.#host, this.#words);
       this.#body.dataset.kind = kind;
       this.#body.replaceChildren(this.#drawn.element);
     }
     this.#drawn.update(version, this.#isGrowing);
-    this.#copy.hidden = !this.#drawn.text;
-    this.#save.hidden = !this.#drawn.save;
-    this.#out.hidden = kind !== "page";
-    const address = addressOnSite(String(version.content.path), location.href);
-    setAttribute(this.#out, "href", kind === "page" && address?.href);
+    this.#head.update(this.#all, this.#at, this.#drawn, this.#isGrowing);
   }
 
   /** Stay at the end of a text that grows, unless the reader has scrolled up. */
@@ -234,29 +201,8 @@ export class DocumentPanel {
     this.#at = this.#all.findIndex((version) => version.messageId === messageId);
     this.#isGrowing = false;
     this.#draw();
-    this.#say(this.#about.textContent ?? "");
+    this.#say(this.#head.about);
     this.#told.changed();
-  }
-
-  async #copyText() {
-    const words = this.#words;
-    const isCopied = await copyText(this.#drawn?.text?.() ?? "", this.#copy);
-    this.#say(isCopied ? words.copied : words.copyFailed);
-    setAttribute(this.#copy, "title", isCopied ? words.copied : words.copyFailed);
-    this.#copy.replaceChildren(icon(isCopied ? "check" : "alert"));
-    setTimeout(() => {
-      this.#copy.replaceChildren(icon("copy"));
-      setAttribute(this.#copy, "title", words.copy);
-      this.#say("");
-    }, SAID_MS);
-  }
-
-  #saveFile() {
-    const version = this.#all[this.#at];
-    const file = this.#drawn?.save?.();
-    if (!file?.content.length) return;
-    const extension = file.extension || extensionOf(version);
-    saveFile(file.content, file.type, titleOf(version, this.#words), extension);
   }
 
   /** @param {KeyboardEvent} event */
@@ -287,15 +233,9 @@ export class DocumentPanel {
   }
 
   #focusBack() {
-    const { openerButton } = this;
-    if (openerButton) openerButton.focus();
-    else this.#host.focus();
-  }
-
-  /** What has opened the panel, or else nothing that is still there. */
-  get openerButton() {
     const opener = this.#opener;
-    return opener instanceof HTMLElement && opener.isConnected ? opener : null;
+    if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    else this.#host.focus();
   }
 
   // --- Its place
@@ -321,15 +261,4 @@ export class DocumentPanel {
     }
     if (covers && !hasFocus) element.focus();
   }
-}
-
-/**
- * Give a button or a link without words its name.
- * @template {HTMLElement} T @param {T} element @param {string} label
- */
-function labelled(element, label) {
-  element.classList.add("icon-button");
-  element.title = label;
-  element.ariaLabel = label;
-  return element;
 }
