@@ -431,7 +431,7 @@ export interface ViewContext {
 }
 export interface View {
   element: HTMLElement;
-  update: (content: Record<string, unknown>) => void;
+  update: (content: Record<string, unknown>, messageId?: string) => void;
 }
 
 /** What the modules of parts export, by the name that the page asks for (`moduleOf`). */

@@ -69,11 +69,10 @@ class Shelf {
     this.#load = load;
     const card = new DocumentCard(this.#words, (version) => this.#toggle(version));
     this.#cards.add(card);
-    /** @param {Record<string, unknown>} content */
-    const update = (content) => {
+    /** @param {Record<string, unknown>} content @param {string} [id] */
+    const update = (content, id = "") => {
       const { messages } = this.#session.conversation;
-      const message = messages.find((one) => one.content === content);
-      card.read(message ?? { id: "", role: "activity", activityType: "document", content });
+      card.read({ id, role: "activity", activityType: "document", content });
       if (this.#chat) adopt(this.#chat, CARD_STYLE);
       this.#draw(card, documentsOf(messages), growingVersion(this.#session));
       this.#schedule();

@@ -77,6 +77,7 @@ export const PANEL_STYLE = `
   .document-body { padding: 1.1rem 1rem 2.5rem; }
   .document-head { padding-inline-start: 1rem; }
 }
+@media (pointer: coarse) { .document-head .pager .icon-button { width: 2.75rem; } }
 @media (forced-colors: active) {
   .document-head [aria-disabled="true"] { color: GrayText; opacity: 1; }
   .document-edge:hover::after { background: Highlight; }
