@@ -21,6 +21,7 @@ from agui.contrib.terminal.session import Ending
 from agui.testing import call, say, think
 from engine import pages
 from engine.conftest import Client, decision, script
+from engine.test_work import counted
 
 TEXT = """# A plan
 
@@ -134,19 +135,28 @@ def test_documents_are_printed_with_their_titles():
     assert printed(draw("document", {"id": "a", "title": "Map", "kind": "image", "path": "/m.png"})) == "Map\n/m.png\n"
 
 
-async def test_a_document_that_grows_is_printed_once():
+def grow(count: int) -> tuple[str, int]:
+    """Show a document and so many deltas of it: what is printed, and what the deltas cost."""
     console = Console(file=io.StringIO(), width=60)
     screen = Screen(console)
-    content = {"id": "a", "title": "Trip", "kind": "code", "text": ["one"]}
     activity = {"messageId": "m", "activityType": "document"}
-    events = [{"type": "ACTIVITY_SNAPSHOT", "content": content, **activity}]
-    for word in (" two", " three"):
-        patch = [{"op": "add", "path": "/text/-", "value": word}]
-        events.append({"type": "ACTIVITY_DELTA", "patch": patch, **activity})
-    for event in events:
-        screen.show(parse_event(json.dumps(event)), Conversation())
+    content = {"id": "a", "title": "Trip", "kind": "code", "text": ["one"]}
+    first = parse_event(json.dumps({"type": "ACTIVITY_SNAPSHOT", "content": content, **activity}))
+    screen.show(first, Conversation())
+    patch = [{"op": "add", "path": "/text/-", "value": " two"}]
+    delta = parse_event(json.dumps({"type": "ACTIVITY_DELTA", "patch": patch, **activity}))
+    with counted() as calls:
+        for _ in range(count):
+            screen.show(delta, Conversation())
     screen.end()
-    assert console.file.getvalue() == "Trip\none two three\n"
+    assert first.content == content
+    return console.file.getvalue(), calls[0]  # type: ignore[attr-defined]
+
+
+async def test_a_document_that_grows_is_printed_once_and_read_once():
+    printed_text, cost = grow(100)
+    assert printed_text.split() == ["Trip", "one", *["two"] * 100]
+    assert grow(200)[1] < 2.1 * cost
 
 
 @pytest.mark.parametrize("kind", ["plan", "table", "chart", "document", "weather"])

@@ -9,7 +9,7 @@ import jsonpatch
 import pytest
 from pydantic_ai import RunContext
 
-from agui import AgentDeps, ToolRegistry, show_document, tool
+from agui import AgentDeps, ToolRegistry, show_activity, show_document, tool
 from agui.contrib.documents.show import MAX_CHARS
 from agui.events.progress import ClientView
 from agui.events.shown import Activity
@@ -96,6 +96,24 @@ async def test_a_text_grows_by_what_is_new_and_is_kept_as_one(client: Client, mo
     # The last delta is no longer than the first, but for the number of its word.
     assert len(json.dumps(deltas[-1])) <= len(json.dumps(deltas[0])) + 2
     assert await documents(client) == [{"id": "a", "kind": "markdown", "text": ["# Title\n" + "".join(pieces)]}]
+
+
+async def test_only_texts_of_documents_are_joined(client: Client, mount: Mount):
+    tools = ToolRegistry()
+
+    @tool(tools)
+    async def show_both(ctx: RunContext[AgentDeps]) -> str:
+        """Show both."""
+        document = await show_document(ctx, "a", "One")
+        await document.append(" two")
+        await show_activity(ctx, "lines", {"text": ["One", " two"]})
+        return "shown"
+
+    mount(tools, call("show_both"), say("ok"))
+    await client.run("Show")
+    messages = (await client.thread())["messages"]
+    texts = {one["activityType"]: one["content"]["text"] for one in messages if one["role"] == "activity"}
+    assert texts == {"document": ["One two"], "lines": ["One", " two"]}
 
 
 async def test_a_document_outlives_the_failure_of_its_tool(client: Client, mount: Mount):
@@ -192,6 +210,14 @@ def test_a_delta_costs_the_same_however_long_the_text_is():
     assert costs[1] < 2.1 * costs[0]
 
 
+def test_what_is_added_has_a_json_form():
+    view, _ = growing(0)
+    patch = [{"op": "add", "path": "/text/-", "value": [b"abc", float("nan")]}]
+    [sent] = view.translate(ActivityDeltaEvent(message_id="a", activity_type="document", patch=patch))
+    assert view.activities["a"].content["text"] == [["[3 bytes, not kept]", None]]
+    assert [one.value for one in sent.patch] == [["[3 bytes, not kept]", None]]
+
+
 def test_events_that_were_sent_do_not_change():
     view, [delta] = growing(1)
     [sent] = view.translate(ActivitySnapshotEvent(message_id="a", activity_type="x", content={"text": ["a"]}))
@@ -212,6 +238,7 @@ ENDS = {"a": [1], "b": {"c/d": [[2]]}, "e": "text"}
         ([{"op": "add", "path": "/a/-", "value": 2}, {"op": "remove", "path": "/e"}], False),
         ([{"op": "add", "path": "/a/0", "value": 2}], False),
         ([{"op": "replace", "path": "/e", "value": 2}], False),
+        ([{"op": "test", "path": "/a/-", "value": 2}], False),
         ([{"op": "add", "path": "/b/-", "value": 2}], False),
         ([{"op": "add", "path": "/e/-", "value": 2}], False),
         ([{"op": "add", "path": "/no/-", "value": 2}], False),

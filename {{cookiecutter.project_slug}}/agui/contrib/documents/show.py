@@ -30,7 +30,7 @@ MAX_CHARS = 1_000_000
 MAX_NAME_CHARS = 200
 MAX_COLUMNS = 60  # The page draws no more.
 LANGUAGE = re.compile(r"[\w+#.-]{0,40}")
-# Browsers leave out tabs and line ends, and read a backslash as a slash: "/\t/host" is another host.
+# Browsers drop tabs and line ends, and read a backslash as a slash: "/\t/host" is another host.
 PATH = re.compile(r"/(?![/\\])[^\s\\\x00-\x1f\x7f]{0,2000}")
 
 
