@@ -136,22 +136,21 @@ def test_readers_resize_copy_and_save(chat):
     expect(panel(chat).get_by_role("button", name="Close")).to_be_hidden()
 
 
-def keep_thread(page: Page, *documents: dict) -> None:
+def keep_thread(page: Page, thread_id: str, *documents: dict) -> None:
     """Let the server have a conversation with these documents."""
     messages = [{"id": "u", "role": "user", "content": "Write"}]
     for event in documents:
         about = {"activityType": "document", "content": event["content"]}
         messages.append({"id": event["messageId"], "role": "activity", **about})
-    thread = {"thread_id": "t1", "messages": messages, "state": {}, "pending": [], "running": False}
-    page.route(
-        "**/agent/threads/t1/", lambda route: route.fulfill(body=json.dumps(thread), content_type="application/json")
-    )
+    thread = {"thread_id": thread_id, "messages": messages, "state": {}, "pending": [], "running": False}
+    answer = {"body": json.dumps(thread), "content_type": "application/json"}
+    page.route(f"**/agent/threads/{thread_id}/", lambda route: route.fulfill(**answer))
 
 
 def test_documents_come_back_and_cover_a_small_chat(chat):
-    keep_thread(chat, shown(1, "One"), shown(2, "Two"))
-    open_thread = "chat => chat.open('t1')"
-    chat.locator("agui-chat").evaluate(open_thread)
+    keep_thread(chat, "t1", shown(1, "One"), shown(2, "Two"))
+    keep_thread(chat, "t2", shown(3, "Of another conversation"))
+    chat.locator("agui-chat").evaluate("chat => chat.open('t1')")
     # What is stored does not open by itself.
     expect(card(chat, "Report").last).to_have_text("ReportDocument · Version 2")
     expect(panel(chat)).to_have_count(0)
@@ -171,6 +170,13 @@ def test_documents_come_back_and_cover_a_small_chat(chat):
     chat.set_viewport_size({"width": 1200, "height": 700})
     expect(panel(chat)).to_contain_text("Version 2 of 2")
     expect(chat.locator(".transcript")).to_have_js_property("inert", False)
+    # What is open is open again after a reload, and never in another conversation.
+    chat.reload()
+    expect(panel(chat).locator(".prose")).to_have_text("Two")
+    expect(panel(chat)).not_to_be_focused()
+    chat.locator("agui-chat").evaluate("chat => chat.open('t2')")
+    expect(card(chat, "Report")).to_have_attribute("aria-expanded", "false")
+    expect(panel(chat)).to_have_count(0)
 
 
 def test_a_document_loads_nothing_from_elsewhere(new_page, live_project, signed_in):

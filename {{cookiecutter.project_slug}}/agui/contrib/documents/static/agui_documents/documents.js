@@ -58,6 +58,7 @@ class Shelf {
     this.#session = host.session;
     this.#words = { ...DOCUMENT_WORDS, ...host.strings };
     this.#session.addEventListener("change", () => this.#schedule());
+    this.#session.addEventListener("signed-out", () => remember(null));
     if (!this.#session.busy) this.#resume();
   }
 
