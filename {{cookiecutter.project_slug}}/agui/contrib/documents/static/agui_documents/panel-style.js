@@ -1,5 +1,8 @@
 // @ts-check
-/** The style of the panel, which comes with it. */
+/**
+ * The style of the panel, which comes with it. A table scrolls below its heads. If a document is
+ * open, it is what is printed, and nothing else.
+ */
 export const PANEL_STYLE = `
 .panel.with-document { padding-inline-end: var(--_document, 0px); }
 .document-panel {
@@ -53,7 +56,6 @@ export const PANEL_STYLE = `
 [data-kind="code"] > .prose .code-head .copy { display: none; }
 [data-kind="code"] > .prose .code pre { padding: 1rem 1.75rem 3rem; }
 [data-kind="code"] > .prose.plain { padding: 1rem 1.75rem; }
-/* The table scrolls, below its heads. */
 [data-kind="table"], [data-kind="table"] :is(div:has(> .activity-body), .activity-body) {
   display: block; height: 100%;
 }
@@ -82,7 +84,6 @@ export const PANEL_STYLE = `
   .document-head [aria-disabled="true"] { color: GrayText; opacity: 1; }
   .document-edge:hover::after { background: Highlight; }
 }
-/* A document that is open is what is printed, and nothing else. */
 @media print {
   .with-document > :not(.document-panel) { display: none !important; }
   .document-panel, .document-panel.full {
