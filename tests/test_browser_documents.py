@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from pages import Page, Route, expect, message_box, new_chat, open_stream
+from pages import Page, Route, drawn, expect, message_box, new_chat, open_stream
 from test_browser_cards import FINISHED, begun, ended
 
 pytestmark = pytest.mark.browser
@@ -113,7 +113,18 @@ def test_readers_resize_copy_and_save(chat):
     edge.press("End")
     assert round(chat.locator(".transcript").bounding_box()["width"]) == 360
     edge.press("ArrowRight")
+    box = edge.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + 100
+    before = width()
+    chat.mouse.move(x, y)
+    chat.mouse.down()
+    chat.mouse.move(x + 20, y)
+    chat.mouse.move(x + 50, y)
+    drawn(chat)
+    chat.mouse.move(x + 60, y)
+    chat.mouse.up()
     chosen = width()
+    assert chosen == before - 60
     panel(chat).get_by_role("button", name="Close").click()
     card(chat, "First steps").click()
     assert width() == chosen

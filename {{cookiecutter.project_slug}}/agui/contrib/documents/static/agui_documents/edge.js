@@ -15,6 +15,8 @@ const KEY = "agui-chat:document-width";
 export class Edge {
   #options;
   #width = 0;
+  /** What the user has chosen; there may be less room. 0 is the usual width. */
+  #wanted = stored();
   element;
 
   /** @param {Options} options */
@@ -28,18 +30,24 @@ export class Edge {
       "aria-label": options.label,
       onkeydown: (event) => this.#resizeByKey(event),
       onpointerdown: (event) => this.#drag(event),
-      ondblclick: () => (forget(), this.fit()),
+      ondblclick: () => (forget(), this.#want(0)),
     });
   }
 
   /** Take the width that the user has chosen, as far as there is room. */
-  fit(width = stored()) {
+  fit() {
     const { least, most, usual } = this.#options.limits();
-    this.#width = Math.round(Math.min(Math.max(width || usual, least), most));
+    this.#width = Math.round(Math.min(Math.max(this.#wanted || usual, least), most));
     setAttribute(this.element, "aria-valuemin", least);
     setAttribute(this.element, "aria-valuemax", Math.floor(most));
     setAttribute(this.element, "aria-valuenow", this.#width);
     this.#options.resized(this.#width);
+  }
+
+  /** @param {number} width */
+  #want(width) {
+    this.#wanted = width;
+    this.fit();
   }
 
   get #isMirrored() {
@@ -55,7 +63,7 @@ export class Edge {
     const width = { ...steps, Home: least, End: most }[event.key];
     if (!width) return;
     event.preventDefault();
-    this.fit(width);
+    this.#want(width);
     keep(this.#width);
   }
 
@@ -71,7 +79,7 @@ export class Edge {
     const sign = this.#isMirrored ? -1 : 1;
     element.setPointerCapture(event.pointerId);
     element.addEventListener("pointermove", ({ clientX }) => {
-      this.fit(before + sign * (from - clientX));
+      this.#want(before + sign * (from - clientX));
     }, { signal });
     const end = () => {
       done.abort();
