@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { FORM_WORDS } from "./agui/approvals/answer-form.js";
 import { ARGUMENT_WORDS } from "./agui/tools/arguments.js";
 import { CHART_WORDS } from "./agui_charts/chart.js";
+import { DOCUMENT_WORDS } from "./agui_documents/words.js";
 import { FILE_WORDS } from "./agui_attachments/file-face.js";
 import { QUESTION_WORDS } from "./agui/approvals/question.js";
 import { ATTACHMENT_WORDS } from "./agui_attachments/attachments.js";
@@ -62,6 +63,7 @@ const STRINGS = {
   ...BACKGROUND_WORDS,
   ...CHART_WORDS,
   ...COMMAND_WORDS,
+  ...DOCUMENT_WORDS,
   ...EDITOR_WORDS,
   ...FEEDBACK_WORDS,
   ...FILE_WORDS,
@@ -110,9 +112,9 @@ const tables = {};
 for (const file of readdirSync(folder)) tables[file.replace(".js", "")] = (await import(new URL(file, folder))).STRINGS;
 /** Words that are the same in both. */
 const SAME = {
-  de: ["entryName", "kindText", "plan"],
+  de: ["documentVersion", "entryName", "kindText", "plan"],
   es: ["no", "plan"],
-  fr: ["arguments", "conversation", "plan", "threads", "title", "versions"],
+  fr: ["arguments", "conversation", "documentCode", "documentImage", "documentMarkdown", "documentPage", "documentVersion", "plan", "threads", "title", "versions"],
 };
 const forms = (text) => (typeof text === "string" ? { other: text } : text);
 const places = (text) => [...text.matchAll(/\{\w+\}/g)].map(String).sort().join();

@@ -21,6 +21,7 @@ from agui.contrib.terminal.session import Ending
 from agui.testing import call, say, think
 from engine import pages
 from engine.conftest import Client, decision, script
+from engine.test_work import counted
 
 TEXT = """# A plan
 
@@ -121,7 +122,44 @@ def test_activities_are_drawn():
     assert f" {'█' * 10} 2 € " in chart
 
 
-@pytest.mark.parametrize("kind", ["plan", "table", "chart", "weather"])
+def test_documents_are_printed_with_their_titles():
+    text = ["# A *trip*\n\nTo", " Rome\x1b[2J"]
+    assert printed(draw("document", {"id": "a", "title": "Trip", "kind": "markdown", "text": text})).split("\n") == [
+        "Trip",
+        *printed(Block("# A *trip*\n\nTo Rome\N{REPLACEMENT CHARACTER}[2J")).split("\n"),
+    ]
+    code = {"id": "a", "kind": "code", "text": ["*x* = 1"]}
+    assert printed(draw("document", code)) == "a\n*x* = 1\n"
+    table = {"id": "a", "title": "Trains", "kind": "table", "columns": ["train"], "rows": [["FR"]]}
+    assert "Trains" in printed(draw("document", table))
+    assert printed(draw("document", {"id": "a", "title": "Map", "kind": "image", "path": "/m.png"})) == "Map\n/m.png\n"
+
+
+def grow(count: int) -> tuple[str, int]:
+    """Show a document and so many deltas of it: what is printed, and what the deltas cost."""
+    console = Console(file=io.StringIO(), width=60)
+    screen = Screen(console)
+    activity = {"messageId": "m", "activityType": "document"}
+    content = {"id": "a", "title": "Trip", "kind": "code", "text": ["one"]}
+    first = parse_event(json.dumps({"type": "ACTIVITY_SNAPSHOT", "content": content, **activity}))
+    screen.show(first, Conversation())
+    patch = [{"op": "add", "path": "/text/-", "value": " two"}]
+    delta = parse_event(json.dumps({"type": "ACTIVITY_DELTA", "patch": patch, **activity}))
+    with counted() as calls:
+        for _ in range(count):
+            screen.show(delta, Conversation())
+    screen.end()
+    assert first.content == content
+    return console.file.getvalue(), calls[0]  # type: ignore[attr-defined]
+
+
+async def test_a_document_that_grows_is_printed_once_and_read_once():
+    printed_text, cost = grow(100)
+    assert printed_text.split() == ["Trip", "one", *["two"] * 100]
+    assert grow(200)[1] < 2.1 * cost
+
+
+@pytest.mark.parametrize("kind", ["plan", "table", "chart", "document", "weather"])
 @pytest.mark.parametrize(
     "content",
     [

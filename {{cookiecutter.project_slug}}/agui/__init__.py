@@ -53,6 +53,7 @@ below it. Read them in this order:
         join_deltas.py       a language model's deltas, joined while they come fast
         failures.py          what is known about a run that failed
         activities.py        plans and tables in one line
+        shown.py             what tools show, as a client has it
         differences.py       what has changed in a value, as a JSON Patch
     protocol/   what does the client say, in pydantic-ai's terms, and the other way round
         types.py             AG-UI's types
@@ -145,6 +146,7 @@ if TYPE_CHECKING:
     from agui.agents.config import DEFAULT_SYSTEM_PROMPT, AgentConfig
     from agui.agents.skills import SkillRegistry, SkillSpec
     from agui.contrib.charts.show import show_chart as show_chart
+    from agui.contrib.documents.show import show_document as show_document
     from agui.deps import AgentDeps
     from agui.events.activities import show_plan, show_table
     from agui.events.progress import show_activity, step
@@ -189,11 +191,12 @@ _MODULES = {
     "ConversationStore": "pydantic_ai.conversation_store",
     "DEFAULT_SYSTEM_PROMPT": "agui.agents.config",
     "DjangoAGUIView": "agui.http.views",
-    # These four are in parts, which a project may lack, so __all__ leaves them out.
+    # These five are in parts, which a project may lack, so __all__ leaves them out.
     "DjangoSessionConversationStore": "agui.contrib.session_store.store",
     "DrfMcpToolset": "agui.contrib.drf_mcp.toolset",
     "read_file": "agui.contrib.attachments.read",
     "show_chart": "agui.contrib.charts.show",
+    "show_document": "agui.contrib.documents.show",
     "LoggingAuditLogger": "agui.tools.audit",
     "ModelAuditLogger": "agui.tools.audit",
     "ModelConversationStore": "agui.stores.model",

@@ -56,6 +56,7 @@ INSTALLED_APPS = [
     "agui.contrib.client",
     "agui.contrib.dashboard",
     "agui.contrib.demo",
+    "agui.contrib.documents",
     "agui.contrib.drf_mcp",
     "agui.contrib.durable",
     "agui.contrib.evals",

@@ -31,11 +31,16 @@ async def show_table(
     ctx: RunContext[AgentDeps], title: str, rows: Sequence[Mapping[str, Any]]
 ) -> None:
     """Show rows; the columns are their keys."""
+    await show_titled(ctx, "table", {"title": title, **as_table(rows)})
+
+
+def as_table(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Arrange rows under the columns that are their keys, as the page reads a table."""
     columns: dict[str, None] = {}
     for row in rows:
         columns.update(dict.fromkeys(row))
     cells = [[row.get(column) for column in columns] for row in rows]
-    await show_titled(ctx, "table", {"title": title, "columns": list(columns), "rows": cells})
+    return {"columns": list(columns), "rows": cells}
 
 
 async def show_titled(

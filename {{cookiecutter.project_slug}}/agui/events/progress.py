@@ -18,12 +18,12 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import jsonpatch
 from pydantic_ai import CustomEvent, RunContext
 from pydantic_ai.messages import ModelMessage
 
 from agui.deps import AgentDeps
-from agui.events.differences import difference
+from agui.events.differences import Operation, difference
+from agui.events.shown import Activity, patched
 from agui.protocol.files import without_files
 from agui.protocol.types import (
     FROM_TOOLS,
@@ -146,18 +146,6 @@ async def share_progress(
                     yield change
 
 
-@dataclass
-class Activity:
-    """Something that a tool shows, as a client has it now."""
-
-    type: str
-    content: Any
-    messages_before: int
-    """The number of the run's messages that a client had before the activity."""
-    replaces: bool
-    """Whether the activity replaces one that an earlier run has shown under the same id."""
-
-
 class ClientView:
     """The client's view of a run so far. `known` is the state that the client has."""
 
@@ -246,22 +234,24 @@ class ClientView:
         if isinstance(event, ActivitySnapshotEvent):
             return self._show(event.model_copy(update={"content": _to_content(event.content)}))
         if isinstance(event, ActivityDeltaEvent):
-            shown = self.activities[event.message_id]
-            if shown.type != event.activity_type:
-                raise LookupError(event.activity_type)
-            snapshot = ActivitySnapshotEvent(
-                message_id=event.message_id,
-                activity_type=shown.type,
-                content=_to_content(_patch(shown.content, event.patch)),
-            )
-            return self._show(snapshot)
+            return self._change(event)
         if isinstance(event, StateSnapshotEvent):
             self._client_state = to_json(event.snapshot)
             self._is_patchable = False
         elif isinstance(event, StateDeltaEvent):
-            self._client_state = _patch(self._client_state, event.delta)
+            self._client_state = patched(self._client_state, _operations(event.delta))
             self._is_patchable = False
         return [event]
+
+    def _change(self, event: ActivityDeltaEvent) -> list[BaseEvent]:
+        shown = self.activities[event.message_id]
+        if shown.type != event.activity_type:
+            raise LookupError(event.activity_type)
+        patch = _to_content(_operations(event.patch))
+        about = {"message_id": event.message_id, "activity_type": shown.type}
+        if shown.append(patch):
+            return [ActivityDeltaEvent(**about, patch=patch)]
+        return self._show(ActivitySnapshotEvent(**about, content=patched(shown.content, patch)))
 
     def _show(self, event: ActivitySnapshotEvent) -> list[BaseEvent]:
         message_id = event.message_id
@@ -275,7 +265,7 @@ class ClientView:
             return [event]
         if event.replace is False:
             return []
-        old_content, shown.content = shown.content, event.content
+        old_content = shown.replace(event.content)
         if shown.type != event.activity_type:
             shown.type = event.activity_type
             return [event]
@@ -295,5 +285,5 @@ def _begun_message(event: Any) -> str | None:
     return None
 
 
-def _patch(value: Any, operations: list[Any]) -> Any:
-    return jsonpatch.apply_patch(value, [item.model_dump(by_alias=True) for item in operations])
+def _operations(patch: list[Any]) -> list[Operation]:
+    return [item.model_dump(by_alias=True) for item in patch]

@@ -1,12 +1,13 @@
-"""Draw plans, tables and charts of tools in a terminal."""
+"""Draw plans, tables, charts and documents of tools in a terminal."""
 
 import json
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from agui.contrib.terminal.markdown import Block
 from agui.contrib.terminal.printable import one_line, printable
 
 MARKS = {"done": "✓", "running": "…", "failed": "✗"}
@@ -25,7 +26,24 @@ def draw(kind: str, content: Any) -> RenderableType:
             return _table(_title(content), columns, rows)
         case "chart", {"labels": [*labels], "series": [*series]} if all(map(_is_series, series)):
             return _chart(content, labels, series)
+        case "document", {"kind": "table", "columns": [*columns], "rows": [*rows]} if _are_all(
+            list, rows
+        ):
+            return _table(_title(content), columns, rows)
+        case "document", {"kind": "markdown" | "code", "text": [*pieces]} if _are_all(str, pieces):
+            return _text(content, printable("".join(pieces)))
+        case "document", {"kind": "image" | "page", "path": str() as path}:
+            return Group(_heading(content), Text(one_line(path)))
     return Text(printable(json.dumps(content, indent=2, ensure_ascii=False)))
+
+
+def _text(content: dict[str, Any], text: str) -> RenderableType:
+    body = Block(text) if content["kind"] == "markdown" else Text(text)
+    return Group(_heading(content), body)
+
+
+def _heading(content: dict[str, Any]) -> Text:
+    return Text(_title(content) or one_line(content.get("id", "")), style="bold underline")
 
 
 def _are_all(kind: type, values: list[Any]) -> bool:

@@ -1,6 +1,7 @@
 """Show a run to a person in a terminal."""
 
 import json
+from copy import deepcopy
 from typing import Any, Literal
 
 from rich.console import Console, RenderableType
@@ -11,6 +12,7 @@ from agui.contrib.terminal.activities import draw
 from agui.contrib.terminal.conversation import Conversation, as_json, patched
 from agui.contrib.terminal.markdown import Block, MarkdownStream
 from agui.contrib.terminal.printable import one_line, printable
+from agui.events.shown import append
 from agui.protocol.types import BaseEvent, EventType
 
 THOUGHT = "dim italic"
@@ -141,8 +143,9 @@ class Screen:
     def _update_activity(self, event: Any) -> None:
         kind, content = self._activities.get(event.message_id, (event.activity_type, {}))
         if event.type == EventType.ACTIVITY_SNAPSHOT:
-            kind, content = event.activity_type, as_json(event.content)
-        else:
+            # A copy, because patches may change it in place.
+            kind, content = event.activity_type, deepcopy(as_json(event.content))
+        elif not append(content, as_json(event.patch)):
             content = patched(content, event.patch)
         self._activities[event.message_id] = (kind, content)
         self._changed.add(event.message_id)

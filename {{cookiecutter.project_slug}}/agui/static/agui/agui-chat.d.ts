@@ -24,13 +24,14 @@
  * @event ag-ui-state - the shared state has changed; detail is the state
  * @event ag-ui-run-finished - a run has ended or is waiting; detail { status, error }
  * @event ag-ui-thread - another thread is open, or has another title; detail { threadId, title }
+ * @event ag-ui-document - a document was opened or closed; detail { id, title, version }
  * @event ag-ui-toggle - a floating or docked chat was opened or closed; detail { collapsed }
  *
  * @csspart panel, header, undo, log, messages, user-message, assistant-message, reasoning,
  *   activity, tool, approve, deny, prose, code, error, composer, input, attach, skills, microphone,
  *   send, stop, attachments, attachment, palette, chip, drawer, threads, menu, launcher, frame,
  *   edge, actions, action, editor, feedback, sources, queued, quote, shortcuts, notify, find,
- *   commands, avatar
+ *   commands, avatar, document
  *
  * @cssprop --agui-code-comment, --agui-code-keyword, --agui-code-string, --agui-code-number,
  *   --agui-code-name, --agui-code-added, --agui-code-removed
@@ -60,6 +61,8 @@ export declare class AguiChatElement extends HTMLElement {
   send(text: string, attachments?: import("./types.d.ts").Attachment[]): Promise<Outcome>;
   /** Show a conversation. Resolves when it is there; rejects if it can't be shown. */
   open(threadId: string): Promise<Outcome>;
+  /** Show a document of this conversation, at its last version; false if there is none with this id. */
+  openDocument(id: string): Promise<boolean>;
   newChat(): void;
   toggle(collapsed?: boolean): void;
   // What a page registers; each returns a function that takes it back.
@@ -103,6 +106,8 @@ export interface AguiChatEvents {
   "ag-ui-state": CustomEvent<unknown>;
   "ag-ui-run-finished": CustomEvent<Outcome>;
   "ag-ui-thread": CustomEvent<{ threadId: string | null; title: string }>;
+  /** `id` is null when the panel has closed. */
+  "ag-ui-document": CustomEvent<{ id: string | null; title: string; version: number }>;
   "ag-ui-toggle": CustomEvent<{ collapsed: boolean }>;
 }
 

@@ -200,6 +200,12 @@ export class AguiChatElement extends HTMLElement {
     return (await this.#own()).open(this, threadId);
   }
 
+  /** Show a document of this conversation; false if it has none. @param {string} id */
+  async openDocument(id) {
+    const module = await moduleOf(this, "documents");
+    return Boolean(await module?.openDocument(this, id));
+  }
+
   /** @param {string} threadId */
   openThread(threadId) {
     this.session.open(threadId);

@@ -378,6 +378,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("../agui_attachments/read-call.js").READ_WORDS &
   typeof import("./page/background.js").BACKGROUND_WORDS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
+  typeof import("../agui_documents/words.js").DOCUMENT_WORDS &
   typeof import("../agui_feedback/feedback-form.js").FEEDBACK_WORDS &
   typeof import("../agui_feedback/rating.js").RATING_WORDS &
   typeof import("../agui_attachments/file-face.js").FILE_WORDS &
@@ -427,7 +428,7 @@ export interface ViewContext {
 }
 export interface View {
   element: HTMLElement;
-  update: (content: Record<string, unknown>) => void;
+  update: (content: Record<string, unknown>, messageId?: string) => void;
 }
 
 /** What the modules of parts export, by the name that the page asks for (`moduleOf`). */
@@ -447,6 +448,7 @@ export interface PartModules {
   [call: `call:${string}`]: CallModule;
   /** Loaded when the first run has ended. */
   [run: `run:${string}`]: RunModule;
+  documents: Pick<typeof import("../agui_documents/documents.js"), "openDocument">;
   math: { drawFormulas: (codes: Element[]) => void };
   upload: {
     post: (

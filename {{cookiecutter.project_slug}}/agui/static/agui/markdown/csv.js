@@ -1,6 +1,6 @@
 // @ts-check
 /** A table as a file that spreadsheets read. */
-import { h } from "../dom/elements.js";
+import { saveFile } from "../dom/save.js";
 
 /** What a spreadsheet would take for a formula, and run, also after blanks; a number is none. */
 const FORMULA = /^(?:[\t\r\n]|[\s\p{C}]*[=+\-@])/u;
@@ -24,9 +24,5 @@ export function csvOf(rows) {
 /** Let the user save a table. @param {unknown[][]} rows @param {string} title */
 export function saveCsv(rows, title) {
   // The mark at the beginning tells Excel that this is UTF-8.
-  const file = new Blob(["\ufeff", csvOf(rows)], { type: "text/csv;charset=utf-8" });
-  const href = URL.createObjectURL(file);
-  const name = title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60);
-  h("a", { href, download: `${name || "table"}.csv` }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 60_000);
+  saveFile(["\ufeff", csvOf(rows)], "text/csv;charset=utf-8", title, "csv");
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /** The visible messages. It keeps a view for each message and changes only what differs. */
 import { h, iconButton, setAttribute, setText } from "../dom/elements.js";
+import { End } from "../dom/end.js";
 import { Extras } from "./extras.js";
 import { arrange, isSame, reconcile } from "../dom/keyed.js";
 import { lazy } from "../dom/lazy.js";
@@ -11,8 +12,6 @@ import { VIEWS } from "./views.js";
 /** @typedef {import("../types.d.ts").MessageContext} Context */
 /** @typedef {import("./views.js").View} View */
 
-/** A distance from the end that still counts as the end, in pixels. */
-const NEAR = 60;
 /** After this silence the page says that the model has not answered yet. */
 const SLOW_MS = 10_000;
 /** The space kept free above a question, in pixels. */
@@ -43,9 +42,7 @@ export class Transcript {
   #jump;
   /** @type {import("./earlier-messages.js").EarlierMessages | null} */
   #earlier = null;
-  #follows = true;
-  /** Where the page last scrolled to. Only the user scrolls up from there. */
-  #top = 0;
+  #end;
   #asks = false;
   #extras;
   /** The index of the first drawn message. */
@@ -78,6 +75,7 @@ export class Transcript {
       tabindex: "0",
     };
     this.log = h("div", log, column);
+    this.#end = new End(this.log);
     this.#jump = iconButton("down", strings.jump, () => this.toEnd(), {
       class: "icon-button jump",
       hidden: true,
@@ -128,7 +126,7 @@ export class Transcript {
     this.#threadId = threadId;
     for (const view of this.#views.values()) this.#drop(view);
     this.#views.clear();
-    this.#follows = true;
+    this.#end.follows = true;
   }
 
   /** @param {View} view */
@@ -177,7 +175,7 @@ export class Transcript {
       this.#seen = [];
       this.#redraw();
     }
-    this.#follows = false;
+    this.#end.follows = false;
     return this.viewOf(id);
   }
 
@@ -186,11 +184,10 @@ export class Transcript {
   /** Stay at the end, but not past the beginning of what is asked. */
   #keepUp() {
     // Show a greeting from its beginning.
-    if (!this.#follows || !this.#list.firstElementChild) return;
+    if (!this.#end.follows || !this.#list.firstElementChild) return;
     this.toEnd();
     const place = this.#questionPlace();
-    if (place < 0 && this.#failure.hidden) this.log.scrollTop += place - MARGIN;
-    this.#top = this.log.scrollTop;
+    if (place < 0 && this.#failure.hidden) this.#end.go(MARGIN - place);
   }
 
   /** The distance from the top edge to the first open question; NaN without one. */
@@ -208,26 +205,19 @@ export class Transcript {
   }
 
   toEnd() {
-    this.#follows = true;
-    this.log.scrollTop = this.log.scrollHeight;
-    this.#top = this.log.scrollTop;
+    this.#end.go();
     this.#jump.hidden = true;
   }
 
   #stay() {
-    if (this.#asks && this.#questionPlace() < 2 * MARGIN) this.#follows = false;
+    if (this.#asks && this.#questionPlace() < 2 * MARGIN) this.#end.follows = false;
   }
 
   #scrolled() {
-    // A growing chart or table moves the end further away, but the reader is
-    // still at it.
-    const { scrollTop, scrollHeight, clientHeight } = this.log;
-    const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR;
-    this.#follows = isAtEnd || (this.#follows && scrollTop >= this.#top);
-    this.#top = scrollTop;
+    this.#end.scrolled();
     const place = this.#questionPlace();
     // This button would cover the question's buttons, which stay in sight.
-    this.#jump.hidden = this.#follows || place < this.log.clientHeight;
+    this.#jump.hidden = this.#end.follows || place < this.log.clientHeight;
   }
 
   /**

@@ -46,8 +46,8 @@ export class Versions {
     this.#versions = versions;
     for (const part of [this.element, this.#back, this.#on]) part.hidden = !versions.length;
     // Not `disabled`: that would take the focus away.
-    setAttribute(this.#back, "aria-disabled", this.#at === 0);
-    setAttribute(this.#on, "aria-disabled", this.#at === versions.length - 1);
+    setAttribute(this.#back, "aria-disabled", String(this.#at === 0));
+    setAttribute(this.#on, "aria-disabled", String(this.#at === versions.length - 1));
     setText(this.#place, `${this.#at + 1} / ${versions.length}`);
   }
 

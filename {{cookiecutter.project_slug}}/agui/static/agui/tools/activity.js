@@ -8,7 +8,7 @@ import { fetchModule, moduleOf } from "../dom/lazy.js";
 
 /**
  * @typedef {Record<string, unknown>} Content
- * @typedef {{ activityType: string, content: Content }} Activity
+ * @typedef {{ id: string, activityType: string, content: Content }} Activity
  * @typedef {import("../types.d.ts").View} View
  * @typedef {import("../agui-chat.d.ts").Draw} Draw
  * @typedef {import("../types.d.ts").MessageContext} MessageContext
@@ -55,7 +55,7 @@ export async function showActivity(element, message, context) {
     if (view) state.views.set(kind, view);
     if (state.message !== message) return;
     if (!view) return showJson(element, state.views, message);
-    view.update(message.content);
+    view.update(message.content, message.id);
     place(element, view);
   } catch (error) {
     if (state.message !== message) return;

@@ -377,4 +377,18 @@ export const STRINGS = {
 
   model: "النموذج",
   standardModel: "القياسي",
+
+  documentMarkdown: "مستند",
+  documentCode: "شيفرة",
+  documentTable: "جدول",
+  documentImage: "صورة",
+  documentPage: "صفحة",
+  documentVersion: "الإصدار {number}",
+  documentVersionOf: "الإصدار {number} من {count}",
+  documentGrowing: "قيد الكتابة",
+  documentUpdated: "حُدِّث المستند.",
+  documentWidth: "عرض المستند",
+  saveDocument: "حفظ كملف",
+  openPage: "فتح في علامة تبويب جديدة",
+  documentNotShown: "لا يمكن عرض هذا هنا.",
 };

@@ -320,4 +320,18 @@ export const STRINGS = {
 
   model: "Modell",
   standardModel: "Standard",
+
+  documentMarkdown: "Dokument",
+  documentCode: "Quelltext",
+  documentTable: "Tabelle",
+  documentImage: "Bild",
+  documentPage: "Seite",
+  documentVersion: "Version {number}",
+  documentVersionOf: "Version {number} von {count}",
+  documentGrowing: "Wird geschrieben",
+  documentUpdated: "Das Dokument ist aktualisiert.",
+  documentWidth: "Breite des Dokuments",
+  saveDocument: "Als Datei speichern",
+  openPage: "In neuem Tab öffnen",
+  documentNotShown: "Das lässt sich hier nicht zeigen.",
 };

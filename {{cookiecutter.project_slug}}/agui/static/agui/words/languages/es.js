@@ -345,4 +345,18 @@ export const STRINGS = {
   showWhole: "Mostrar todo",
   showLess: "Mostrar menos",
   sentLater: "Su mensaje se guarda aquí y se enviará cuando vuelva la conexión.",
+
+  documentMarkdown: "Documento",
+  documentCode: "Código",
+  documentTable: "Tabla",
+  documentImage: "Imagen",
+  documentPage: "Página",
+  documentVersion: "Versión {number}",
+  documentVersionOf: "Versión {number} de {count}",
+  documentGrowing: "Escribiéndose",
+  documentUpdated: "El documento está actualizado.",
+  documentWidth: "Ancho del documento",
+  saveDocument: "Guardar como archivo",
+  openPage: "Abrir en una pestaña nueva",
+  documentNotShown: "Esto no se puede mostrar aquí.",
 };

@@ -345,4 +345,18 @@ export const STRINGS = {
   showWhole: "Tout afficher",
   showLess: "Afficher moins",
   sentLater: "Votre message est conservé ici et sera envoyé dès que la connexion sera rétablie.",
+
+  documentMarkdown: "Document",
+  documentCode: "Code",
+  documentTable: "Tableau",
+  documentImage: "Image",
+  documentPage: "Page",
+  documentVersion: "Version {number}",
+  documentVersionOf: "Version {number} sur {count}",
+  documentGrowing: "En cours d’écriture",
+  documentUpdated: "Le document est à jour.",
+  documentWidth: "Largeur du document",
+  saveDocument: "Enregistrer dans un fichier",
+  openPage: "Ouvrir dans un nouvel onglet",
+  documentNotShown: "Impossible d’afficher cela ici.",
 };

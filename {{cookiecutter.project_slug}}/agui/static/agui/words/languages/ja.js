@@ -303,4 +303,18 @@ export const STRINGS = {
   showWhole: "すべて表示",
   showLess: "折りたたむ",
   sentLater: "メッセージはここに保存され、接続が回復すると送信されます。",
+
+  documentMarkdown: "ドキュメント",
+  documentCode: "コード",
+  documentTable: "表",
+  documentImage: "画像",
+  documentPage: "ページ",
+  documentVersion: "バージョン {number}",
+  documentVersionOf: "{count} 件中 {number} 番目のバージョン",
+  documentGrowing: "作成中",
+  documentUpdated: "ドキュメントが更新されました。",
+  documentWidth: "ドキュメントの幅",
+  saveDocument: "ファイルとして保存",
+  openPage: "新しいタブで開く",
+  documentNotShown: "ここでは表示できません。",
 };

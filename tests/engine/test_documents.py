@@ -1,0 +1,274 @@
+"""Documents that tools show: their versions, their growth, what the thread keeps of them, and what is refused."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import jsonpatch
+import pytest
+from pydantic_ai import RunContext
+
+from agui import AgentDeps, ToolRegistry, show_activity, show_document, tool
+from agui.contrib.documents.show import MAX_CHARS
+from agui.events.progress import ClientView
+from agui.events.shown import Activity
+from agui.protocol.types import ActivityDeltaEvent, ActivitySnapshotEvent
+from agui.testing import ScriptedModel, call, say
+from engine import pages
+from engine.conftest import Client
+from engine.test_work import counted
+from engine.wire import check_stream
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Mount = Callable[..., ScriptedModel]
+FOREIGN = ("//evil.example", "/\\evil.example", "/\t/evil.example", "https://evil.example/a.png", "a.png", "")
+registry = ToolRegistry()
+
+
+@tool(registry)
+async def show(
+    ctx: RunContext[AgentDeps],
+    id: str,
+    content: Any = "",
+    about: dict[str, Any] | None = None,
+    more: tuple[str, ...] = (),
+) -> str:
+    """Show a document, and more of its text."""
+    document = await show_document(ctx, id, content, **(about or {}))
+    for text in more:
+        await document.append(text)
+    return "shown"
+
+
+def document(id: str, content: Any = "", more: Any = (), **about: Any) -> Any:
+    """The call of a tool that shows a document."""
+    return call("show", id=id, content=content, more=list(more), about=about)
+
+
+def activities(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [event for event in events if event["type"].startswith("ACTIVITY_")]
+
+
+async def documents(client: Client, thread: str = "t1") -> list[dict[str, Any]]:
+    """The contents of the documents of a stored thread, in their order."""
+    messages = (await client.thread(thread))["messages"]
+    return [one["content"] for one in messages if one.get("activityType") == "document"]
+
+
+async def test_each_version_is_kept_in_its_place(client: Client, mount: Mount):
+    mount(
+        registry,
+        document("report", "One", title="Report"),
+        document("report", "Two", title="Report"),
+        say("Two versions."),
+        document("other", "x = 1", kind="code", language="python"),
+        document("report", "Three"),
+        say("And more."),
+    )
+    for text in ("Write", "Go on"):
+        check_stream(await client.run(text))
+    assert await documents(client) == [
+        {"id": "report", "title": "Report", "kind": "markdown", "text": ["One"]},
+        {"id": "report", "title": "Report", "kind": "markdown", "text": ["Two"]},
+        {"id": "other", "kind": "code", "language": "python", "text": ["x = 1"]},
+        {"id": "report", "kind": "markdown", "text": ["Three"]},
+    ]
+    messages = (await client.thread())["messages"]
+    ids = [one["id"] for one in messages if one["role"] == "activity"]
+    assert len(set(ids)) == 4
+
+
+async def test_a_text_grows_by_what_is_new_and_is_kept_as_one(client: Client, mount: Mount):
+    pieces = [f"word{number} " for number in range(300)]
+    mount(registry, document("a", "# Title\n", more=pieces), say("Done."))
+    events = await client.run("Write")
+    check_stream(events)
+    first, *deltas = activities(events)
+    assert first["type"] == "ACTIVITY_SNAPSHOT"
+    assert first["content"]["text"] == ["# Title\n"]
+    assert [one["type"] for one in deltas] == ["ACTIVITY_DELTA"] * len(pieces)
+    content = first["content"]
+    for delta in deltas:
+        content = jsonpatch.apply_patch(content, delta["patch"])
+    assert content["text"] == ["# Title\n", *pieces]
+    # The last delta is no longer than the first, but for the number of its word.
+    assert len(json.dumps(deltas[-1])) <= len(json.dumps(deltas[0])) + 2
+    assert await documents(client) == [{"id": "a", "kind": "markdown", "text": ["# Title\n" + "".join(pieces)]}]
+
+
+async def test_only_texts_of_documents_are_joined(client: Client, mount: Mount):
+    tools = ToolRegistry()
+
+    @tool(tools)
+    async def show_both(ctx: RunContext[AgentDeps]) -> str:
+        """Show both."""
+        document = await show_document(ctx, "a", "One")
+        await document.append(" two")
+        await show_activity(ctx, "lines", {"text": ["One", " two"]})
+        return "shown"
+
+    mount(tools, call("show_both"), say("ok"))
+    await client.run("Show")
+    messages = (await client.thread())["messages"]
+    texts = {one["activityType"]: one["content"]["text"] for one in messages if one["role"] == "activity"}
+    assert texts == {"document": ["One two"], "lines": ["One", " two"]}
+
+
+async def test_a_document_outlives_the_failure_of_its_tool(client: Client, mount: Mount):
+    long = "x" * (MAX_CHARS // 2)
+    mount(registry, document("a", "", more=["Some", long, long, "no"]), say("Sorry."))
+    events = await client.run("Write")
+    [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert result["metadata"]["outcome"] == "failed"
+    assert (await documents(client))[0]["text"] == ["Some" + long]
+
+
+async def test_documents_of_another_thread_stay_there(client: Client, mount: Mount):
+    mount(registry, document("a", "Mine"), say("ok"), document("a", "Here"), say("ok"))
+    await client.run("Write", thread="t1")
+    forged = [one for one in (await client.thread("t1"))["messages"] if one["role"] == "activity"]
+    # A client that sends a document of another thread, or claims one under its message's id, adds nothing.
+    claimed = [{**forged[0], "content": {"id": "a", "kind": "markdown", "text": ["Forged"]}}]
+    prompt = {"id": "m1", "role": "user", "content": "Write"}
+    await client.run(thread="t2", messages=[*forged, *claimed, prompt])
+    assert [one["text"] for one in await documents(client, "t2")] == [["Here"]]
+    assert [one["text"] for one in await documents(client, "t1")] == [["Mine"]]
+
+
+async def test_a_table_has_the_columns_of_its_rows(client: Client, mount: Mount):
+    rows = [{"train": "FR 9631", "price": 89.9}, {"train": "IC 585", "stops": 3}]
+    mount(registry, document("a", rows, kind="table"), say("ok"))
+    await client.run("Show")
+    [table] = await documents(client)
+    assert table["columns"] == ["train", "price", "stops"]
+    assert table["rows"] == [["FR 9631", 89.9, None], ["IC 585", None, 3]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"id": ""}, "1 to 200 characters"),
+        ({"id": "x" * 201}, "1 to 200 characters"),
+        ({"title": "x" * 201}, "longer than 200"),
+        ({"kind": "video"}, "no document of kind 'video': use one of markdown, code, table, image, page"),
+        ({"kind": "code", "language": "a`b"}, "no language"),
+        ({"content": "x" * (MAX_CHARS + 1)}, "1000001 characters"),
+        ({"content": [{"a": "x" * MAX_CHARS}], "kind": "table"}, "characters: 1000000 can be shown"),
+        ({"content": [{str(number): 1 for number in range(61)}], "kind": "table"}, "61 columns"),
+        ({"content": "a,b", "kind": "table"}, "needs rows"),
+        ({"content": [{"a": 1}]}, "needs a text"),
+        *(
+            ({"content": path, "kind": kind}, "no path of this site")
+            for kind in ("image", "page")
+            for path in (
+                "//evil.example",
+                "/\\evil.example",
+                "/\t/evil.example",
+                "https://evil.example/a.png",
+                "a.png",
+                "",
+            )
+        ),
+        ({"content": "data:image/png;base64,AAAA", "kind": "image"}, "no path of this site"),
+        ({"content": "/a.png", "kind": "image", "more": ["b"]}, "can grow"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_what_the_page_cannot_show_is_refused(client: Client, mount: Mount, caplog, arguments, words):
+    mount(registry, document(**({"id": "a"} | arguments)), say("ok"))
+    events = await client.run("Show")
+    [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert result["metadata"]["outcome"] == "failed"
+    assert words in caplog.text
+    was_shown = [{"id": "a", "kind": "image", "path": "/a.png"}] if "more" in arguments else []
+    assert [event["content"] for event in activities(events)] == was_shown
+
+
+# --- What a growing text costs
+
+
+def growing(count: int) -> tuple[ClientView, list[ActivityDeltaEvent]]:
+    view = ClientView(AgentDeps(user=None, thread_id="t", run_id="r"), {})
+    snapshot = ActivitySnapshotEvent(message_id="a", activity_type="document", content={"text": [], "id": "a"})
+    view.translate(snapshot)
+    patch = [{"op": "add", "path": "/text/-", "value": "word "}]
+    return view, [ActivityDeltaEvent(message_id="a", activity_type="document", patch=patch)] * count
+
+
+def test_a_delta_costs_the_same_however_long_the_text_is():
+    costs = []
+    for count in (500, 1000):
+        view, deltas = growing(count)
+        with counted() as calls:
+            for delta in deltas:
+                [sent] = view.translate(delta)
+                assert sent.type == "ACTIVITY_DELTA"
+        costs.append(calls[0])
+        assert view.activities["a"].content["text"] == ["word "] * count
+    assert costs[1] < 2.1 * costs[0]
+
+
+def test_what_is_added_has_a_json_form():
+    view, _ = growing(0)
+    patch = [{"op": "add", "path": "/text/-", "value": [b"abc", float("nan")]}]
+    [sent] = view.translate(ActivityDeltaEvent(message_id="a", activity_type="document", patch=patch))
+    assert view.activities["a"].content["text"] == [["[3 bytes, not kept]", None]]
+    assert [one.value for one in sent.patch] == [["[3 bytes, not kept]", None]]
+
+
+def test_events_that_were_sent_do_not_change():
+    view, [delta] = growing(1)
+    [sent] = view.translate(ActivitySnapshotEvent(message_id="a", activity_type="x", content={"text": ["a"]}))
+    delta = delta.model_copy(update={"activity_type": "x"})
+    view.translate(delta)
+    assert sent.content == {"text": ["a"]}
+    assert view.activities["a"].content == {"text": ["a", "word "]}
+
+
+ENDS = {"a": [1], "b": {"c/d": [[2]]}, "e": "text"}
+
+
+@pytest.mark.parametrize(
+    ("patch", "is_append"),
+    [
+        ([{"op": "add", "path": "/a/-", "value": 2}], True),
+        ([{"op": "add", "path": "/b/c~1d/0/-", "value": {"x": 1}}, {"op": "add", "path": "/a/-", "value": None}], True),
+        ([{"op": "add", "path": "/a/-", "value": 2}, {"op": "remove", "path": "/e"}], False),
+        ([{"op": "add", "path": "/a/0", "value": 2}], False),
+        ([{"op": "replace", "path": "/e", "value": 2}], False),
+        ([{"op": "test", "path": "/a/-", "value": 2}], False),
+        ([{"op": "add", "path": "/b/-", "value": 2}], False),
+        ([{"op": "add", "path": "/e/-", "value": 2}], False),
+        ([{"op": "add", "path": "/no/-", "value": 2}], False),
+        ([{"op": "add", "path": "/a/-", "value": []}, {"op": "add", "path": "/a/1/-", "value": 2}], False),
+        ([], False),
+    ],
+)
+def test_only_patches_that_append_are_applied_in_place(patch: list[dict[str, Any]], is_append: bool):
+    before = json.loads(json.dumps(ENDS))
+    activity = Activity("x", before, 0, True)
+    assert activity.append(patch) is is_append
+    assert before == ENDS
+    assert activity.content == (jsonpatch.apply_patch(ENDS, patch) if is_append else ENDS)
+
+
+# --- The manual
+
+
+async def test_the_manual_shows_a_tool_that_works(client: Client, mount: Mount):
+    section = pages.read("page.md").partition("\n### Documents\n")[2].partition("\n## ")[0]
+    code = re.findall(r"^```python\n(.*?)^```$", section, re.M | re.S)[0]
+
+    async def paragraphs_about(subject: str) -> AsyncIterator[str]:
+        for number in range(3):
+            yield f"{number} of {subject}. "
+
+    known = {"tool": tool, "registry": ToolRegistry(), "RunContext": RunContext, "AgentDeps": AgentDeps}
+    values: dict[str, Any] = {**known, "paragraphs_about": paragraphs_about}
+    exec(code, values)  # noqa: S102
+    mount(values["registry"], call("write_report", subject="Rome"), say("There."))
+    check_stream(await client.run("Report"))
+    text = "# Rome\n\n0 of Rome. 1 of Rome. 2 of Rome. "
+    assert await documents(client) == [{"id": "report", "title": "Rome", "kind": "markdown", "text": [text]}]

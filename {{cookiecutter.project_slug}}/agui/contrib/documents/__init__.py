@@ -1,0 +1,1 @@
+"""Documents that tools show beside the conversation (`show_document`)."""
