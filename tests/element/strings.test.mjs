@@ -7,6 +7,7 @@ import { FORM_WORDS } from "./agui/approvals/answer-form.js";
 import { ARGUMENT_WORDS } from "./agui/tools/arguments.js";
 import { CHART_WORDS } from "./agui_charts/chart.js";
 import { FILE_WORDS } from "./agui_attachments/file-face.js";
+import { IMAGE_WORDS } from "./agui_attachments/images.js";
 import { QUESTION_WORDS } from "./agui/approvals/question.js";
 import { ATTACHMENT_WORDS } from "./agui_attachments/attachments.js";
 import { PLAN_WORDS } from "./agui/tools/plan.js";
@@ -64,6 +65,7 @@ const STRINGS = {
   ...FOUND_WORDS,
   ...FORM_WORDS,
   ...GROUP_WORDS,
+  ...IMAGE_WORDS,
   ...MENTION_WORDS,
   ...MENU_WORDS,
   ...MODEL_WORDS,

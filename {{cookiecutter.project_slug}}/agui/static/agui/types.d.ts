@@ -5,6 +5,7 @@ export interface Metadata {
   mentions?: import("../agui_mentions/mentions.js").Mention[];
   follow_ups?: unknown;
   files_left_out?: unknown;
+  images_not_kept?: unknown;
   usage?: import("./messages/usage.js").Usage;
   outcome?: string;
   duration_ms?: number;
@@ -23,6 +24,13 @@ export interface Attachment {
   name: string;
   mime: string;
   size: number;
+}
+
+/** An image as an activity names it; `alt` are the words from which it was made. */
+export interface Image extends Attachment {
+  width?: number;
+  height?: number;
+  alt?: string;
 }
 
 export interface UploadOptions {
@@ -385,6 +393,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
   typeof import("../agui_feedback/feedback-form.js").FEEDBACK_WORDS &
   typeof import("../agui_attachments/file-face.js").FILE_WORDS &
+  typeof import("../agui_attachments/images.js").IMAGE_WORDS &
   typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
   typeof import("./messages/editor.js").EDITOR_WORDS &
   typeof import("./page/commands.js").COMMAND_WORDS &
@@ -427,6 +436,7 @@ export interface ViewContext {
   strings: import("./words/strings.js").Strings;
   load: import("./dom/lazy.js").Load;
   host: HTMLElement;
+  client: AgentClient;
 }
 export interface View {
   element: HTMLElement;

@@ -42,7 +42,8 @@ export class Extras {
     const { conversation: { failures, interrupts, error }, queued } = session;
     const hasNotes =
       error || messages.some(({ id, metadata }) => {
-        return failures[id] || metadata?.files_left_out || metadata?.answer_cut;
+        const { files_left_out, answer_cut, images_not_kept } = metadata ?? {};
+        return failures[id] || files_left_out || answer_cut || images_not_kept;
       });
     this.#need(messages.length, "actions", async () => {
       const module = await lazy(() => import("./reading.js"));

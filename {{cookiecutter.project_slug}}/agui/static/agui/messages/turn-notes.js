@@ -23,11 +23,12 @@ export const NOTE_WORDS = {
   beginsAgain: "You can go on from {time}.",
   answerCut: "This answer is not whole.",
   goOn: "Continue",
+  imagesNotKept: "Not every image of this answer is kept: there are too many, or one is too large.",
   filesLeftOut: "The assistant can't read a file of this conversation and goes on without it.",
 };
 
 /** Metadata of messages that a note tells. */
-const NOTED = ["answer_cut", "files_left_out"];
+const NOTED = ["answer_cut", "files_left_out", "images_not_kept"];
 
 const STYLE = `
 .failure {
@@ -99,9 +100,10 @@ export class TurnNotes {
 
   /** @param {string[]} told names of metadata @param {boolean} isLast */
   #note(told, isLast) {
-    const { answerCut, filesLeftOut, goOn } = this.#strings;
+    const { answerCut, filesLeftOut, imagesNotKept, goOn } = this.#strings;
     const note = h("div", { class: "notice turn-note" });
     if (told.includes("files_left_out")) note.append(h("p", {}, filesLeftOut));
+    if (told.includes("images_not_kept")) note.append(h("p", {}, imagesNotKept));
     if (!told.includes("answer_cut")) return note;
     note.append(h("p", {}, answerCut));
     const host = /** @type {any} */ (this.#context.host);

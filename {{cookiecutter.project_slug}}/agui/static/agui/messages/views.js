@@ -93,7 +93,7 @@ function assistantView(context) {
   const update = (message, session) => {
     const { conversation } = session;
     const text = textOf(message.content);
-    prose.element.hidden = !text;
+    prose.element.hidden = !text.trim();
     const isCut = /stop|fail/.test(conversation.status) && "cut";
     prose.update(text, conversation.messages.at(-1) === message && (session.busy || isCut));
     const sources = message.metadata?.sources;

@@ -1,14 +1,23 @@
 // @ts-check
-/** The files of a sent message, to download. The first message with files loads this module. */
+/**
+ * The files of a sent message, to download, or to see if they are images. The first message with
+ * files loads this module.
+ */
 import { HttpError } from "../agui/http/client.js";
 import { h } from "../agui/dom/elements.js";
+import { lazy } from "../agui/dom/lazy.js";
+import { adopt } from "../agui/dom/own-style.js";
 import { FILE_WORDS, fileFace, fileList, ownText, readFiles, reasonOf } from "./file-face.js";
 import { fileUrl } from "./files.js";
+import { download } from "./download.js";
+import { PICTURES, pictureOf } from "./picture.js";
 import { signInLink } from "../agui/page/sign-in.js";
 import { format } from "../agui/words/strings.js";
 
-/** How long a browser may take to begin a download, in milliseconds. */
-const BEGIN_MS = 60_000;
+const STYLE = `
+.file-icon img { display: block; height: 100%; object-fit: cover; width: 100%; }
+.file-link[aria-haspopup] { cursor: zoom-in; }
+`;
 
 /**
  * @typedef {{
@@ -26,19 +35,36 @@ const BEGIN_MS = 60_000;
  */
 export function showFiles(bubble, named, context) {
   const files = readFiles(named);
-  const items = files.map((file) => sentFile(file, context));
+  const images = files.filter(isImage).map((file) => ({ ...file, alt: file.name }));
+  const items = files.map((file) => sentFile(file, images, context));
   const list = fileList(context.strings, ...items);
   bubble.hidden = !ownText(bubble.textContent ?? "", files);
   if (bubble.previousElementSibling?.matches(".files")) bubble.previousElementSibling.remove();
   bubble.before(list);
+  if (images.length) adopt(list, STYLE);
 }
 
-/** @param {import("../agui/types.d.ts").Attachment} attachment @param {Context} context */
-function sentFile({ id, name, size }, { strings, client, host }) {
-  const { nodes } = fileFace(name, size, strings.lang);
+/** @typedef {import("../agui/types.d.ts").Attachment} Attachment */
+/** @param {Attachment} file */
+const isImage = ({ mime }) => PICTURES.includes(mime);
+
+/**
+ * @param {Attachment} file @param {import("../agui/types.d.ts").Image[]} images of the message
+ * @param {Context} context
+ */
+function sentFile(file, images, context) {
+  const { id, name, size } = file;
+  const { strings, client, host } = context;
+  const { face, nodes } = fileFace(name, size, strings.lang);
   const failure = h("p", { class: "file-failure", hidden: true });
-  const title = format({ ...FILE_WORDS, ...strings }.download, { name });
-  const look = { class: "file-link", href: fileUrl(client, id), download: name, title };
+  const words = { ...FILE_WORDS, ...strings };
+  const opens = isImage(file);
+  const title = format(opens ? words.showFile : words.download, { name });
+  const look = {
+    class: "file-link", href: fileUrl(client, id), title,
+    ...(opens ? { "aria-haspopup": "dialog" } : { download: name }),
+  };
+  if (opens) face.replaceChildren(pictureOf(file, "", client, ""));
   const link = h("a", look, ...nodes);
   const item = h("li", { class: "file", part: "attachment" }, link, failure);
   // A click uses `request`, which has credentials and can show errors. The address is for the
@@ -46,12 +72,16 @@ function sentFile({ id, name, size }, { strings, client, host }) {
   link.addEventListener("click", async (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
+    if (opens) {
+      const module = await lazy(() => import("./image-viewer.js"));
+      const at = images.findIndex((image) => image.id === id);
+      if (module) return module.openImages(images, at, context, item);
+    }
     if (item.dataset.status === "loading") return;
     item.dataset.status = "loading";
     failure.hidden = true;
     try {
-      const response = await client.send(fileUrl(client, id), {});
-      save(await response.blob(), name);
+      await download(file, client);
       item.dataset.status = "";
     } catch (error) {
       const known = error instanceof HttpError ? error : { code: "connection_lost" };
@@ -62,11 +92,4 @@ function sentFile({ id, name, size }, { strings, client, host }) {
     }
   });
   return item;
-}
-
-/** @param {Blob} blob @param {string} name */
-function save(blob, name) {
-  const href = URL.createObjectURL(blob);
-  h("a", { href, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(href), BEGIN_MS);
 }
