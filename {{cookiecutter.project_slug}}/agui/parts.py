@@ -132,9 +132,7 @@ class Part(AppConfig):
 
     # --- Files that models and tools make
 
-    def keeps_file(
-        self, run: Any, file: "BinaryContent", earlier: "BinaryContent | None"
-    ) -> bool:
+    def keeps_file(self, run: Any, file: "BinaryContent", earlier: "BinaryContent | None") -> bool:
         """Whether the part keeps a file of the model, which replaces an earlier one, or None.
 
         If no part keeps it, it becomes words. `run` is a ServedRun (agents/hooks.py).

@@ -68,12 +68,11 @@ class ServedRun:
 
     def keeps_file(self, file: BinaryContent, earlier: BinaryContent | None) -> bool:
         """Whether a part keeps a file that the model has made."""
-        keeping = parts.implementing("keeps_file")
-        return any(part.keeps_file(self, file, earlier) for part in keeping)
+        return any(part.keeps_file(self, file, earlier) for part in parts.installed())
 
     def file_id(self, file: BinaryContent) -> str:
         """Return the id under which a part has kept a file of the run; '' if none has."""
-        for part in parts.implementing("file_id"):
+        for part in parts.installed():
             file_id = part.file_id(self, file)
             if file_id:
                 return file_id

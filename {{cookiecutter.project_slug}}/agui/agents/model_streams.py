@@ -37,8 +37,8 @@ from pydantic_ai.models import Model, StreamedResponse
 from agui.agents.answer_pieces import (
     CALLS,
     NO_SOURCE,
-    NativeCalls,
     Keeps,
+    NativeCalls,
     Piece,
     Text,
     call_ids,

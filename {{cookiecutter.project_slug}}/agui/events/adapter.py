@@ -113,7 +113,7 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
     async def _keep(self, files: Sequence[BinaryContent], source: Any) -> list[BaseEvent]:
         """Let parts keep the files that the model or a tool has made, and show them."""
         events: list[BaseEvent] = []
-        for part in parts.implementing("files_made") if files else ():
+        for part in parts.installed() if files else ():
             events += await part.files_made(self.shared, files, source)
         return events
 

@@ -14,7 +14,13 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from pydantic import BaseModel
 from pydantic_ai import BinaryContent
-from pydantic_ai.messages import BaseToolReturnPart, FilePart, ModelMessage, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    BaseToolReturnPart,
+    FilePart,
+    ModelMessage,
+    TextPart,
+    UserPromptPart,
+)
 
 from agui import conf, parts
 from agui.agents.answer_pieces import words_for

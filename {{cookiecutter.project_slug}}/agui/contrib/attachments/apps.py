@@ -14,8 +14,8 @@ from agui.parts import Part
 from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
-    from django.utils.safestring import SafeString
     from ag_ui.core import BaseEvent
+    from django.utils.safestring import SafeString
     from pydantic_ai.messages import BinaryContent, ModelMessage
     from pydantic_ai.models import Model
     from pydantic_ai.toolsets import AbstractToolset
@@ -118,9 +118,7 @@ class AttachmentsConfig(Part):
         images = run.kept.setdefault(self.name, made_again.ImagesAgain(run.scope))
         return model_files.FilesModel(model, files, images)
 
-    def keeps_file(
-        self, run: Any, file: "BinaryContent", earlier: "BinaryContent | None"
-    ) -> bool:
+    def keeps_file(self, run: Any, file: "BinaryContent", earlier: "BinaryContent | None") -> bool:
         return made_images.made_by(run).accept(file, is_new=earlier is None)
 
     async def files_made(

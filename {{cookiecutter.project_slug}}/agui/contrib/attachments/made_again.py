@@ -40,9 +40,10 @@ def _with_places(message: ModelMessage, made: dict[str, Any] | None) -> ModelMes
     if not made or not isinstance(message, ModelRequest):
         return message
     parts: list[Any] = []
+    part: Any
     for part in message.parts:
         files = made.get(part.tool_call_id) if isinstance(part, ToolReturnPart) else None
-        if files and isinstance(part, ToolReturnPart):
+        if files:
             content = part.content if isinstance(part.content, list) else [part.content]
             places = [_place(file) for file in files]
             part = replace(part, content=[*content, *places])

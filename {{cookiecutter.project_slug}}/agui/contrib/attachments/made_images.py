@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
-from pydantic_ai.messages import BinaryContent, FilePart, ModelMessage, ModelResponse, ToolReturnPart
+from pydantic_ai.messages import (
+    BinaryContent,
+    FilePart,
+    ModelMessage,
+    ModelResponse,
+    ToolCallPart,
+    ToolReturnPart,
+)
 
 from agui import conf
 from agui.actor import Actor
@@ -51,6 +58,15 @@ class Group:
     place: tuple[str, int]
     """What the model has said and answered before them."""
     rows: list[Row] = field(default_factory=list)
+    order: dict[str, int] = field(default_factory=dict)
+    """The place of each image, by its id: tools that run at once end in any order."""
+
+    def add(self, row: Row, order: int, sketch: str) -> None:
+        """Add an image, in the place of its sketch if there is one."""
+        self.rows = [shown for shown in self.rows if shown["id"] != sketch]
+        self.order[row["id"]] = self.order.get(sketch, order)
+        self.rows.append(row)
+        self.rows.sort(key=lambda shown: self.order[shown["id"]])
 
 
 @dataclass
@@ -101,9 +117,7 @@ class MadeImages:
         if group.rows == before:
             return []
         content = {"images": list(group.rows)}
-        event = ActivitySnapshotEvent(
-            message_id=group.id, activity_type=ACTIVITY, content=content
-        )
+        event = ActivitySnapshotEvent(message_id=group.id, activity_type=ACTIVITY, content=content)
         return [event]
 
     async def _keep(
@@ -120,17 +134,14 @@ class MadeImages:
             logger.exception("Keeping an image of run %s failed", run.log.key)
             self._refuse(image, "failed")
             return
-        row = _row(attachment, image, _alt_of(run, source))
+        number, call = _call_of(run, source)
+        row = _row(attachment, image, _alt_of(call))
         self._ids[id(image)] = image, row["id"]
         key = source.id if isinstance(source, FilePart) else ""
         sketch = self._of_parts.get(key, "") if key else ""
         if key:
             self._of_parts[key] = row["id"]
-        places = [index for index, shown in enumerate(group.rows) if shown["id"] == sketch]
-        if places:
-            group.rows[places[0]] = row
-        else:
-            group.rows.append(row)
+        group.add(row, number if call else len(group.order), sketch)
         call_id = source.tool_call_id if isinstance(source, ToolReturnPart) else row["id"]
         self._by_source.setdefault(call_id, []).append(row)
         if sketch:
@@ -178,16 +189,21 @@ def _name_of(image: BinaryContent, source: Any, number: int) -> str:
     return f"{stem[:100]}-{number}.{media_type.removeprefix('image/')}"
 
 
-def _alt_of(run: "ActiveRun", source: Any) -> str:
-    """Find the words from which a tool has made an image."""
-    if not isinstance(source, ToolReturnPart):
-        return ""
-    for message in reversed(run.unfinished.captured):
-        for call in message.tool_calls if isinstance(message, ModelResponse) else ():
-            if call.tool_call_id == source.tool_call_id:
-                prompt = call.args_as_dict().get(PROMPT)
-                return " ".join(prompt.split())[:MAX_ALT_CHARS] if isinstance(prompt, str) else ""
-    return ""
+def _call_of(run: "ActiveRun", source: Any) -> tuple[int, ToolCallPart | None]:
+    """Find the call of a tool, and its number among the calls of its answer."""
+    if isinstance(source, ToolReturnPart):
+        for message in reversed(run.unfinished.captured):
+            calls = message.tool_calls if isinstance(message, ModelResponse) else []
+            for number, call in enumerate(calls):
+                if call.tool_call_id == source.tool_call_id:
+                    return number, call
+    return 0, None
+
+
+def _alt_of(call: ToolCallPart | None) -> str:
+    """Read the words from which a tool has made an image."""
+    prompt = call.args_as_dict().get(PROMPT) if call else None
+    return " ".join(prompt.split())[:MAX_ALT_CHARS] if isinstance(prompt, str) else ""
 
 
 def _row(attachment: Attachment, image: BinaryContent, alt: str) -> Row:

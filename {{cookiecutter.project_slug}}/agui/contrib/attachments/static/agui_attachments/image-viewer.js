@@ -1,7 +1,7 @@
 // @ts-check
 /** The large view of images, over the whole page. The first image that is opened loads this. */
 import { closeOnBack } from "../agui/dom/back.js";
-import { h, iconButton, setText } from "../agui/dom/elements.js";
+import { h, icon, iconButton, setText } from "../agui/dom/elements.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { format } from "../agui/words/strings.js";
 import { download } from "./download.js";
@@ -12,13 +12,12 @@ import { pictureOf } from "./picture.js";
 
 const STYLE = `
 .image-viewer {
-  background: none; border: 0; color: #fff; color-scheme: dark; height: 100dvh; margin: 0;
+  background: #0d0d0d; border: 0; color: #fff; color-scheme: dark; height: 100dvh; margin: 0;
   max-height: none; max-width: none; overflow: hidden; padding: 0; width: 100vw;
 }
 .image-viewer[open] {
   display: grid; grid-template: auto minmax(0, 1fr) auto / 100%; inset: 0; position: fixed;
 }
-.image-viewer::backdrop { background: rgb(0 0 0 / .9); }
 .image-viewer header { align-items: center; display: flex; gap: .25rem; padding: .5rem .75rem; }
 .image-viewer .image-place { flex: 1; font-size: .9rem; font-variant-numeric: tabular-nums; }
 .image-viewer .icon-button { color: #fff; height: 2.75rem; width: 2.75rem; }
@@ -45,7 +44,7 @@ const STYLE = `
 .image-viewer .picture-gone { color: #fffc; }
 @media (min-width: 40rem) {
   .image-stage:has(.next) { padding-inline: 4.5rem; position: relative; }
-  .image-stage .icon-button { position: absolute; }
+  .image-stage .icon-button { grid-area: auto; position: absolute; }
   .image-stage .previous { inset-inline-start: .75rem; }
   .image-stage .next { inset-inline-end: .75rem; }
 }
@@ -72,11 +71,13 @@ export function openImages(images, at, { strings, client, host }, place) {
   const failure = h("p", { role: "alert" });
   const holder = h("div", { class: "image-holder" });
   const close = iconButton("close", words.close, () => dialog.close());
-  const save = iconButton("save", words.saveImage, async () => {
+  const saves = async () => {
     failure.textContent = "";
     await download(images[index], client).catch(() => setText(failure, words.imageUnsaved));
-  });
-  save.querySelector("path")?.setAttribute("d", SAVE);
+  };
+  const { saveImage } = words;
+  const look = { type: "button", class: "icon-button", "aria-label": saveImage, title: saveImage };
+  const save = h("button", { ...look, onclick: saves }, icon("save", SAVE));
   /** @param {string} name @param {string} label @param {number} step */
   const button = (name, label, step) =>
     count > 1 && iconButton("chevron", label, () => show(index + step), {

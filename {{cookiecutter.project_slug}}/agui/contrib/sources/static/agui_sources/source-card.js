@@ -6,9 +6,10 @@
 import { h, icon, iconButton, setAttribute, setText } from "../agui/dom/elements.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { format } from "../agui/words/strings.js";
-import { NEW_TAB, SOURCE_WORDS, siteOf } from "./sources.js";
+import { NEW_TAB, SOURCE_WORDS } from "./sources.js";
+import { siteOf } from "./source-text.js";
 
-/** @typedef {import("./sources.js").Source} Source */
+/** @typedef {import("./source-text.js").Source} Source */
 /** @typedef {import("../agui/words/strings.js").Strings & typeof SOURCE_WORDS} Words */
 /** @typedef {{ mark: HTMLElement, sources: Source[], toList: (number: number) => void }} Cited */
 
@@ -28,7 +29,7 @@ const STYLE = `
   padding: .8rem .95rem; position: fixed; width: min(22rem, calc(100vw - 16px));
 }
 .source-card:focus-visible { outline: 2px solid var(--_accent); outline-offset: -1px; }
-.source-card > * + * { margin-top: .4rem; }
+.source-card > :not([hidden]) ~ * { margin-top: .4rem; }
 .source-card header { align-items: center; color: var(--_muted); display: flex; font-size: .8rem; }
 .source-card header span { flex: 1; font-variant-numeric: tabular-nums; }
 .source-card header .icon-button { height: 1.75rem; margin: -.25rem 0; width: 1.75rem; }
@@ -78,11 +79,13 @@ export class SourceCard {
   #cited = null;
   #index = 0;
   #isPinned = false;
+  /** @type {HTMLElement | null} the mark whose card the user has just closed */
+  #dismissed = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #place = h("span");
   #header;
-  #title = h("h3", { id: "source-title", dir: "auto" });
+  #title = h("h3", { id: "source-title" });
   #site = h("p", { class: "site" });
   #quote = h("blockquote", { id: "source-quote", dir: "auto" });
   #link;
@@ -102,7 +105,7 @@ export class SourceCard {
     this.#link = h("a", { ...NEW_TAB }, openSource, icon("out", OUT));
     const all = h("button", { type: "button", onclick: () => this.#toList() }, allSources);
     this.#footer = h("footer", {}, this.#link, all);
-    const about = h("div", { "aria-live": "polite" }, this.#title, this.#site, this.#quote);
+    const about = h("div", { "aria-live": "polite", dir: "auto" }, this.#title, this.#site, this.#quote);
     const look = {
       class: "source-card", part: "source-card", id: "source-card", role: "dialog", tabindex: "-1",
       popover: "manual", "aria-labelledby": "source-title", "aria-describedby": "source-quote",
@@ -117,7 +120,7 @@ export class SourceCard {
   /** Show the card soon, if the pointer or the focus stays on the mark. @param {Cited} cited */
   look(cited) {
     clearTimeout(this.#timer);
-    if (cited.mark === this.#cited?.mark || this.#isPinned) return;
+    if ([this.#cited?.mark, this.#dismissed].includes(cited.mark) || this.#isPinned) return;
     this.#timer = setTimeout(() => {
       if (cited.mark.matches(":hover, :focus-visible")) this.#open(cited);
     }, this.#cited ? 0 : REST_MS);
@@ -144,7 +147,11 @@ export class SourceCard {
     this.element.hidePopover();
     removeEventListener("keydown", this.#escape, { capture: true });
     removeEventListener("pointerdown", this.#pressed, { capture: true });
-    if (hadFocus && mark.isConnected) mark.focus({ preventScroll: true });
+    if (!hadFocus || !mark.isConnected) return;
+    // The focus comes back, and must not open the card again.
+    this.#dismissed = mark;
+    mark.focus({ preventScroll: true });
+    mark.addEventListener("blur", () => (this.#dismissed = null), { once: true });
   }
 
   /** @param {Cited} cited */

@@ -7,6 +7,7 @@ import { h, icon } from "../agui/dom/elements.js";
 import { lazy } from "../agui/dom/lazy.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { counted, format } from "../agui/words/strings.js";
+import { marksIn, readSources } from "./source-text.js";
 
 /** In English; the tables of other languages have these, too. */
 export const SOURCE_WORDS = {
@@ -21,13 +22,9 @@ export const SOURCE_WORDS = {
   allSources: "All sources",
 };
 
-/**
- * @typedef {{ number: number, title?: unknown, url?: unknown, quote?: unknown }} Told a source, as
- *   the server sends it
- */
-/** @typedef {{ number: number, title: string, url: URL | null, quote: string }} Source */
 
-const MARK = /\[(\d{1,3})\]/g;
+/** @typedef {import("./source-text.js").Source} Source */
+
 const STYLE = `
 .sources { font-size: .92rem; }
 .sources > summary { border-radius: 4px; color: var(--_muted); width: fit-content; }
@@ -203,41 +200,6 @@ class AnswerSources {
   }
 }
 
-/**
- * Find the numbers of sources in a text. Numbers that stand together are one mark; a number without
- * a source is none.
- * @param {string} text @param {Map<number, Source>} sources
- */
-export function marksIn(text, sources) {
-  /** @type {{ sources: Source[], start: number, end: number }[]} */
-  const marks = [];
-  for (const { 0: written, 1: digits, index } of text.matchAll(MARK)) {
-    const source = sources.get(Number(digits));
-    if (!source) continue;
-    const last = marks.at(-1);
-    const end = index + written.length;
-    if (last && /^ ?$/.test(text.slice(last.end, index))) {
-      last.end = end;
-      if (!last.sources.includes(source)) last.sources.push(source);
-    } else marks.push({ sources: [source], start: index, end });
-  }
-  return marks;
-}
-
-/** The longest path of an address that a card shows. */
-const MAX_PATH = 80;
-
-/**
- * Write where an address leads: its host as it goes over the wire, so that look-alike letters are
- * seen, and its path, in which no character is more than itself.
- * @param {URL} url
- */
-export function siteOf({ protocol, host, pathname }) {
-  const path = pathname === "/" ? "" : pathname;
-  const cut = path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path;
-  return `${protocol === "https:" ? "" : "http://"}${host}${cut}`;
-}
-
 let opensForPrint = false;
 
 /** Open the lists while the page is printed. */
@@ -253,37 +215,6 @@ function openForPrint() {
   addEventListener("afterprint", () => {
     for (const list of opened) list.open = false;
   });
-}
-
-/** @param {unknown} told @returns {Source[]} */
-function readSources(told) {
-  /** @type {unknown[]} */
-  const all = Array.isArray(told) ? told : [];
-  return all
-    .filter(isNumbered)
-    .map(({ number, title, url, quote }) => {
-      const address = addressOf(url);
-      return {
-        number,
-        title: String(title || address?.host || ""),
-        url: address,
-        quote: String(quote ?? ""),
-      };
-    });
-}
-
-/** @param {unknown} told @returns {told is Told} */
-const isNumbered = (told) => Number.isInteger(Object(told).number);
-
-/** The address that a source may link to. @param {unknown} url */
-function addressOf(url) {
-  if (typeof url !== "string" || !url) return null;
-  try {
-    const address = new URL(url, document.baseURI);
-    return ["http:", "https:"].includes(address.protocol) ? address : null;
-  } catch {
-    return null;
-  }
 }
 
 /** @param {Source} source */
