@@ -153,6 +153,29 @@ async def test_a_provider_gets_its_own_image_back(client: Client, settings: Any)
     assert await body_of(client, row["url"]) == (200, png())
 
 
+@pytest.mark.parametrize("api", ["chat", "google"])
+async def test_a_response_without_an_end_is_stopped(client: Client, settings: Any, api: str):
+    pytest.importorskip("google.genai")
+    settings.AGUI = {**settings.AGUI, "MAX_RESPONSE_BYTES": 100_000}
+    sent = 0
+
+    def endless() -> Any:
+        nonlocal sent
+        yield "data: "
+        while sent < 50_000_000:
+            sent += 50_000
+            yield "A" * 50_000
+
+    with ProviderStub() as stub, override_allow_model_requests(True):
+        stub.replies = [Body(endless())]
+        view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model_of(api, stub.url)))
+        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+        events = await client.run("Paint")
+
+    assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "output_limit")
+    assert sent < 50_000_000
+
+
 async def test_a_sketch_makes_place_for_its_image(client: Client):
     sketches = [paint(image(1), image(2), image(3), id="ig_1", provider_name="x")]
     with script(sketches):

@@ -21,12 +21,6 @@ from agui.testing import Part, call, collect, fail, say, think, wait
 from engine import urls
 from engine.conftest import Client, parts_of, results_of, run_input, script
 
-
-@pytest.fixture(autouse=True)
-def media(settings: Any, tmp_path: Any) -> None:
-    settings.MEDIA_ROOT = tmp_path / "media"
-
-
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 )

@@ -26,7 +26,6 @@ from django.apps import AppConfig, apps
 from agui.part_values import Addition, EndedRun, NamedFile, Outdated, PersonalData
 
 if TYPE_CHECKING:
-    from ag_ui.core import BaseEvent
     from django.db.models import QuerySet
     from django.utils.safestring import SafeString
     from pydantic_ai.capabilities import AbstractCapability
@@ -141,7 +140,7 @@ class Part(AppConfig):
 
     async def files_made(
         self, run: Any, files: "Sequence[BinaryContent]", source: Any
-    ) -> "Sequence[BaseEvent]":
+    ) -> Sequence[Any]:
         """Keep files of a run, and return AG-UI's events that show them.
 
         `source` is the model's FilePart, or the ToolReturnPart of a tool. `run` is an ActiveRun.

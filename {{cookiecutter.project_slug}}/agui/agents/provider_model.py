@@ -14,7 +14,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from agui.agents.answer_pieces import Keeps
-from agui.agents.model_failures import failures_of, refuse_errors_in_json
+from agui.agents.model_failures import failures_of, watch_responses
 from agui.agents.model_history import fitting
 from agui.agents.model_streams import mended
 
@@ -35,7 +35,7 @@ class ProviderModel(WrapperModel):
         """`keeps` says whether a part of the engine keeps a file that the model has made."""
         super().__init__(wrapped)
         self._keeps = keeps
-        refuse_errors_in_json(self.wrapped)
+        watch_responses(self.wrapped)
 
     async def request(
         self,

@@ -14,7 +14,6 @@ from agui.parts import Part
 from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
-    from ag_ui.core import BaseEvent
     from django.utils.safestring import SafeString
     from pydantic_ai.messages import BinaryContent, ModelMessage
     from pydantic_ai.models import Model
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     )
     from agui.deps import AgentDeps
     from agui.models import AbstractConversation
+    from agui.protocol.types import BaseEvent
     from agui.stores import annotations
 else:
     # These modules import models, which don't exist yet when Django imports this one.
