@@ -393,7 +393,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
   typeof import("../agui_feedback/feedback-form.js").FEEDBACK_WORDS &
   typeof import("../agui_attachments/file-face.js").FILE_WORDS &
-  typeof import("../agui_attachments/images.js").IMAGE_WORDS &
+  typeof import("../agui_attachments/image-words.js").IMAGE_WORDS &
   typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
   typeof import("./messages/editor.js").EDITOR_WORDS &
   typeof import("./page/commands.js").COMMAND_WORDS &
@@ -410,7 +410,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("./markdown/rich-text.js").RICH_WORDS &
   typeof import("./words/save-words.js").SAVE_WORDS &
   typeof import("./page/shortcuts.js").SHORTCUT_WORDS &
-  typeof import("../agui_sources/sources.js").SOURCE_WORDS &
+  typeof import("../agui_sources/source-words.js").SOURCE_WORDS &
   typeof import("./approvals/open-bar.js").OPEN_WORDS &
   typeof import("./approvals/record.js").RECORD_WORDS &
   typeof import("../agui_suggestions/suggestions.js").SUGGESTION_WORDS &

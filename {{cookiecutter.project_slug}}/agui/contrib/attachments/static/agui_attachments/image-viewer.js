@@ -5,7 +5,7 @@ import { h, icon, iconButton, setText } from "../agui/dom/elements.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { format } from "../agui/words/strings.js";
 import { download } from "./download.js";
-import { IMAGE_WORDS } from "./images.js";
+import { IMAGE_WORDS } from "./image-words.js";
 import { pictureOf } from "./picture.js";
 
 /** @typedef {import("../agui/types.d.ts").Image} Image */

@@ -5,20 +5,8 @@ import { reconcile } from "../agui/dom/keyed.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { format } from "../agui/words/strings.js";
 import { fileUrl } from "./files.js";
+import { IMAGE_WORDS } from "./image-words.js";
 import { pictureOf } from "./picture.js";
-
-/** In English; the tables of other languages have these, too. */
-export const IMAGE_WORDS = {
-  images: "Images",
-  imageMade: "Image made by the agent",
-  imageGone: "This image can’t be shown.",
-  imagePlace: "{number} of {count}",
-  openImage: "Open the image: {name}",
-  saveImage: "Save the image",
-  imageUnsaved: "The image can’t be saved now.",
-  previousImage: "Previous image",
-  nextImage: "Next image",
-};
 
 /** @typedef {import("../agui/types.d.ts").Image} Image */
 

@@ -6,8 +6,8 @@
 import { h, icon, iconButton, setAttribute, setText } from "../agui/dom/elements.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { format } from "../agui/words/strings.js";
-import { NEW_TAB, SOURCE_WORDS } from "./sources.js";
 import { siteOf } from "./source-text.js";
+import { NEW_TAB, SOURCE_WORDS } from "./source-words.js";
 
 /** @typedef {import("./source-text.js").Source} Source */
 /** @typedef {import("../agui/words/strings.js").Strings & typeof SOURCE_WORDS} Words */
@@ -105,7 +105,8 @@ export class SourceCard {
     this.#link = h("a", { ...NEW_TAB }, openSource, icon("out", OUT));
     const all = h("button", { type: "button", onclick: () => this.#toList() }, allSources);
     this.#footer = h("footer", {}, this.#link, all);
-    const about = h("div", { "aria-live": "polite", dir: "auto" }, this.#title, this.#site, this.#quote);
+    const shown = { "aria-live": "polite", dir: "auto" };
+    const about = h("div", shown, this.#title, this.#site, this.#quote);
     const look = {
       class: "source-card", part: "source-card", id: "source-card", role: "dialog", tabindex: "-1",
       popover: "manual", "aria-labelledby": "source-title", "aria-describedby": "source-quote",

@@ -1,5 +1,5 @@
 // @ts-check
-/** Sources as the server tells them, and their numbers in a text. This module doesn't use the DOM. */
+/** Sources as the server tells them, and their numbers in a text, without elements. */
 
 /**
  * @typedef {{ number: number, title?: unknown, url?: unknown, quote?: unknown }} Told a source, as

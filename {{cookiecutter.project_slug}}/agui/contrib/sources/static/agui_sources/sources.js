@@ -8,20 +8,7 @@ import { lazy } from "../agui/dom/lazy.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { counted, format } from "../agui/words/strings.js";
 import { marksIn, readSources } from "./source-text.js";
-
-/** In English; the tables of other languages have these, too. */
-export const SOURCE_WORDS = {
-  /** @type {Record<string, string>} */
-  sources: { one: "{count} source", other: "{count} sources" },
-  sourceMark: "Source {number}: {title}",
-  sourceMarks: "Sources: {titles}",
-  sourcePlace: "{number} of {count}",
-  previousSource: "Previous source",
-  nextSource: "Next source",
-  openSource: "Open",
-  allSources: "All sources",
-};
-
+import { NEW_TAB, SOURCE_WORDS } from "./source-words.js";
 
 /** @typedef {import("./source-text.js").Source} Source */
 
@@ -62,9 +49,6 @@ const STYLE = `
   }
 }
 `;
-
-/** The attributes of a link to a source. */
-export const NEW_TAB = { target: "_blank", rel: "noopener noreferrer" };
 
 /** @type {WeakMap<HTMLElement, AnswerSources>} */
 const shown = new WeakMap();
