@@ -739,11 +739,19 @@ def test_files_are_picked_sent_read_and_come_back_after_a_reload(scripted):
     assert [one["name"] for one in message["metadata"]["attachments"]] == ["notes.txt", "<b>x.png"]
     for _ in range(2):
         expect(scripted.locator(".bubble")).to_have_text("read this")
-        for name, content in (("notes.txt", b"one\n<b>two</b>"), ("<b>x.png", PIXEL)):
-            with scripted.expect_download() as download:
-                sent_file(scripted, name).click()
-            assert download.value.path().read_bytes() == content
+        with scripted.expect_download() as download:
+            sent_file(scripted, "notes.txt").click()
+        assert download.value.path().read_bytes() == b"one\n<b>two</b>"
+        # A picture opens large, and can be saved there.
+        sent_file(scripted, "<b>x.png").click()
+        large = scripted.get_by_role("dialog", name="Images")
+        expect(large.get_by_role("img", name="<b>x.png")).to_be_visible()
+        with scripted.expect_download() as download:
+            large.get_by_role("button", name="Save the image").click()
+        assert download.value.path().read_bytes() == PIXEL
         assert download.value.suggested_filename.endswith("x.png")
+        scripted.keyboard.press("Escape")
+        expect(large).to_have_count(0)
         # What the agent reads of a file reads well.
         text, picture = (scripted.locator(".tool", has_text=name) for name in ("Read notes.txt", "x.png"))
         text.locator("summary").click()

@@ -20,7 +20,10 @@ DOCUMENTED = {"_meta", "_default_manager", "_base_manager", "_fields", "_asdict"
 STREAMS = "A run survives what a provider sends, and the thread says the same as the stream."
 THREADS = "A request that waits for long gives back its thread, and a query in a test sees the test's rows."
 REFUSALS = "A gateway's error with the status of a success is an error, with the words of the gateway."
+IMAGES = "A response that is too large, such as one with an endless image, is stopped before it fills the memory."
 REASONS = {
+    ("agents/model_failures.py", "_api_client"): IMAGES,
+    ("agents/model_failures.py", "_async_httpx_client"): IMAGES,
     ("agents/model_failures.py", "_client"): REFUSALS,
     ("agents/model_failures.py", "_content"): REFUSALS,
     ("agents/model_streams.py", "_get_event_iterator"): STREAMS,

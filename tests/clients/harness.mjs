@@ -121,6 +121,14 @@ class Talk {
     return (await this.#request("GET", path, 200)).json();
   }
 
+  /** Get a file of the user's, which nobody else can get. */
+  async file(path, type) {
+    const response = await this.#request("GET", path, 200);
+    assert.equal(response.headers.get("content-type"), type);
+    assert.equal(response.headers.get("x-content-type-options"), "nosniff");
+    await this.byOthers().#request("GET", path, 404);
+  }
+
   async post(path, status = 204) {
     await this.#request("POST", path, status);
   }

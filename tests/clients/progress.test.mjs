@@ -48,6 +48,22 @@ scenario("an activity is shown, and changes", async (talk) => {
   assert.equal(outcome, "success");
 });
 
+scenario("images that tools make are shown together, without their bytes", async (talk) => {
+  const calls = [call("draw", { prompt: "A fox" }), call("draw", { prompt: "A hen" })];
+  const { events, outcome } = await talk.ask([calls, [say("Here.")]]);
+  assert.equal(outcome, "success");
+  const shown = talk.messages.filter(({ role }) => role === "activity");
+  assert.deepEqual(shown.map(({ activityType }) => activityType), ["images"]);
+  assert.deepEqual(shown[0].content.images.map(({ alt, width, height }) => [alt, width, height]), [
+    ["A fox", 1, 1],
+    ["A hen", 1, 1],
+  ]);
+  assert.ok(!JSON.stringify(events).includes("iVBORw0KGgo"));
+  const [{ url }] = shown[0].content.images;
+  await talk.file(`/agent/${url}`, "image/png");
+  await talk.ask([[say("Anything else?")]]);
+});
+
 scenario("what was shown in a run that failed stays where it was", async (talk) => {
   const gate = randomUUID();
   await talk.post(`/gates/${gate}/`);

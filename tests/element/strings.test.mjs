@@ -8,10 +8,12 @@ import { ARGUMENT_WORDS } from "./agui/tools/arguments.js";
 import { CHART_WORDS } from "./agui_charts/chart.js";
 import { DOCUMENT_WORDS } from "./agui_documents/words.js";
 import { FILE_WORDS } from "./agui_attachments/file-face.js";
+import { IMAGE_WORDS } from "./agui_attachments/image-words.js";
 import { QUESTION_WORDS } from "./agui/approvals/question.js";
 import { ATTACHMENT_WORDS } from "./agui_attachments/attachments.js";
 import { INTAKE_WORDS } from "./agui_attachments/intake.js";
 import { LEFT_OUT_WORDS } from "./agui_attachments/left-out.js";
+import { NOT_KEPT_WORDS } from "./agui_attachments/not-kept.js";
 import { READ_WORDS } from "./agui_attachments/read-call.js";
 import { PLAN_WORDS } from "./agui/tools/plan.js";
 import { EDITOR_WORDS } from "./agui/messages/editor.js";
@@ -28,7 +30,7 @@ import { RICH_WORDS } from "./agui/markdown/rich-text.js";
 import { SAVE_WORDS } from "./agui/words/save-words.js";
 import { OPEN_WORDS } from "./agui/approvals/open-bar.js";
 import { RECORD_WORDS } from "./agui/approvals/record.js";
-import { SOURCE_WORDS } from "./agui_sources/sources.js";
+import { SOURCE_WORDS } from "./agui_sources/source-words.js";
 import { SUGGESTION_WORDS } from "./agui_suggestions/suggestions.js";
 import { GROUP_WORDS } from "./agui/tools/group.js";
 import { ACTIVITY_WORDS } from "./agui/tools/table-activity.js";
@@ -71,8 +73,10 @@ const STRINGS = {
   ...FOUND_WORDS,
   ...FORM_WORDS,
   ...GROUP_WORDS,
+  ...IMAGE_WORDS,
   ...INTAKE_WORDS,
   ...LEFT_OUT_WORDS,
+  ...NOT_KEPT_WORDS,
   ...MENTION_WORDS,
   ...MENU_WORDS,
   ...MICROPHONE_WORDS,

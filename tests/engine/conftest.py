@@ -257,7 +257,8 @@ def no_connection_outlives_its_test() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def endpoint(settings: Any) -> None:
+def endpoint(settings: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+    settings.MEDIA_ROOT = tmp_path_factory.getbasetemp() / "media"
     # A test that overrides settings inside another override leaves the outer one behind.
     if settings.ROOT_URLCONF != "engine.urls":
         settings.ROOT_URLCONF = "engine.urls"

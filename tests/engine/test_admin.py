@@ -23,6 +23,8 @@ from django.utils import timezone
 from pydantic_ai import BinaryContent, DeferredToolRequests
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import (
+    BinaryImage,
+    FilePart,
     ModelRequest,
     ModelResponse,
     TextPart,
@@ -240,6 +242,20 @@ def test_transcript_names_files(browser):
     html = page_of(browser, "t")
     assert f'<a href="{at("attachment")}/{attachment.pk}/change/">a &lt;file&gt;</a> (text/plain, 1' in html
     assert "gone (deleted)" in html
+
+
+def test_transcript_names_images_that_were_made(browser):
+    fill(0)
+    image = {"id": str(Attachment.objects.get().pk), "name": "draw-1.png", "media_type": "image/png", "size": 1}
+    painted = ModelResponse(parts=[FilePart(BinaryImage(b"", media_type="image/png", identifier=image["id"]))])
+    annotate(painted, made={image["id"]: [image]})
+    called = ModelResponse(parts=[ToolCallPart("draw", {}, tool_call_id="1")])
+    drawn = ModelRequest(parts=[ToolReturnPart("draw", "[image/png]", tool_call_id="1")])
+    annotate(drawn, made={"1": [image]})
+    save_messages("t", [ModelRequest(parts=[UserPromptPart("Draw")]), painted, called, drawn])
+    html = page_of(browser, "t")
+    assert html.count(f'<a href="{at("attachment")}/{image["id"]}/change/">draw-1.png</a> (image/png, 1') == 2
+    assert "0\xa0bytes" not in html
 
 
 def test_transcript_is_capped_and_goes_on(browser):

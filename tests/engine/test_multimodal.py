@@ -148,7 +148,7 @@ async def kept(client: Client) -> str:
     ],
     ids=lambda result: str(result)[:40],
 )
-async def test_files_that_tools_made_are_neither_kept_nor_sent_to_clients(client: Client, result: Any):
+async def test_files_that_tools_made_are_neither_kept_nor_sent_to_clients(client: Client, result: Any, no_files: None):
     def shoot() -> Any:
         """Take a shot."""
         return result
@@ -192,7 +192,7 @@ async def test_what_has_no_file_in_it_is_kept_as_it_is(client: Client):
 
 
 @pytest.mark.parametrize("last", [fail(RuntimeError("gone")), [say("I"), fail(RuntimeError("gone"))]])
-async def test_nor_are_they_when_the_run_fails(client: Client, last: Any):
+async def test_nor_are_they_when_the_run_fails(client: Client, last: Any, no_files: None):
     def shoot() -> BinaryContent:
         """Take a shot."""
         return FILE
@@ -221,7 +221,7 @@ async def test_nor_are_they_in_the_draft_of_a_run(client: Client):
     assert DATA not in draft
 
 
-async def test_nor_is_a_file_that_the_model_made(client: Client, monkeypatch):
+async def test_nor_is_a_file_that_the_model_made(client: Client, monkeypatch, no_files: None):
     def paint(self: Any, vendor_part_id: Any) -> list[Any]:
         return [self.handle_part(vendor_part_id=vendor_part_id, part=FilePart(FILE, id="ig_1", provider_name="x"))]
 
@@ -243,7 +243,7 @@ async def test_nor_is_a_file_that_the_model_made(client: Client, monkeypatch):
     for event in events:
         if event["type"] == "TEXT_MESSAGE_CONTENT":
             streamed[event["messageId"]] = streamed.get(event["messageId"], "") + event["delta"]
-    drawn = f"\n[image/png, {len(FILE.data)} bytes, not kept]\n"
+    drawn = f"\n[An image was made here that is not kept: image/png, {len(FILE.data)} bytes]\n"
     assert list(streamed.values()) == [drawn, f"{drawn}There.", drawn, f"Here:{drawn}"]
     assert {one: known[one]["content"] for one in streamed} == streamed
 

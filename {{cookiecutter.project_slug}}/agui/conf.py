@@ -78,6 +78,12 @@ class EngineSettings(Section):
         description="Longest silence of a model; None leaves the limit to the model's client.",
     )
     max_output_bytes: int = Field(8 * 1024 * 1024, gt=0, description="Largest stream of one run.")
+    max_response_bytes: int = Field(
+        64 * 1024 * 1024,
+        gt=0,
+        description="Largest response of a model's provider; a larger one ends the run with "
+        "`output_limit`.",
+    )
     max_concurrent_runs: int = Field(
         100, gt=0, description="Most runs at once in one process; more get 503."
     )

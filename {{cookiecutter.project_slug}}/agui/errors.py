@@ -180,7 +180,10 @@ HINTS = {
     ),
     "context_window": 'AGUI["HISTORY_MESSAGES"] says how much of a conversation the model reads.',
     "usage_limit": 'AGUI["LIMITS"] has the limits of one run.',
-    "output_limit": 'AGUI["MAX_OUTPUT_BYTES"] is the largest stream of one run.',
+    "output_limit": (
+        'AGUI["MAX_OUTPUT_BYTES"] is the largest stream of one run, and '
+        'AGUI["MAX_RESPONSE_BYTES"] the largest response of a provider.'
+    ),
     "timeout": 'AGUI["RUN_TIMEOUT_SECONDS"] is the longest run.',
     "tool_name_conflict": "Rename the tool in the page, or the one in tools.py.",
     "interrupted": (

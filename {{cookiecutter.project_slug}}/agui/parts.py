@@ -8,7 +8,15 @@
 The core calls the methods of all parts in the order of INSTALLED_APPS. What they raise, it raises.
 """
 
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.utils.safestring import SafeString
     from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.messages import BinaryContent, ModelMessage
     from pydantic_ai.models import Model
     from pydantic_ai.toolsets import AbstractToolset
     from pydantic_ai.usage import RunUsage
@@ -122,6 +130,31 @@ class Part(AppConfig):
         """Say how the model can read a file of a tool's result again, if the part knows.
 
         The bytes of such a file are not stored. `identifier` is that of its BinaryContent.
+        """
+        return ""
+
+    # --- Files that models and tools make
+
+    def keeps_file(self, run: Any, file: "BinaryContent", earlier: "BinaryContent | None") -> bool:
+        """Whether the part keeps a file of the model, which replaces an earlier one, or None.
+
+        If no part keeps it, it becomes words. `run` is a ServedRun (agents/hooks.py).
+        """
+        return False
+
+    async def files_made(
+        self, run: Any, files: "Sequence[BinaryContent]", source: Any
+    ) -> Sequence[Any]:
+        """Keep files of a run, and return AG-UI's events that show them.
+
+        `source` is the model's FilePart, or the ToolReturnPart of a tool. `run` is an ActiveRun.
+        """
+        return ()
+
+    def file_id(self, run: Any, file: "BinaryContent") -> str:
+        """Return the id of a file that the part has kept of a run; '' if it has not.
+
+        The stored answer has the id instead of the bytes. `run` is a ServedRun.
         """
         return ""
 

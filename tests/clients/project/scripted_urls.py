@@ -8,6 +8,7 @@ tests may come in any order and at the same time.
 
 import asyncio
 import json
+from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,10 +30,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path
 from django.views.decorators.csrf import csrf_exempt
 from pydantic import BaseModel, Field
-from pydantic_ai import ApprovalRequired, CallDeferred, CustomEvent, RunContext
+from pydantic_ai import ApprovalRequired, BinaryImage, CallDeferred, CustomEvent, RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse, UserPromptPart
 
 MARK = "script: "
+PNG = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==")
 SECRET = "postgres://user:hunter2@db/prod"
 
 # What the tools have done, by thread, and what holds the model up, by name.
@@ -110,6 +112,12 @@ def record(ctx: RunContext[AgentDeps], what: str) -> str:
     """Do something that must not be done twice."""
     effects[ctx.deps.thread_id].append(what)
     return f"recorded {what}"
+
+
+@tool(registry)
+def draw(prompt: str) -> BinaryImage:
+    """Draw a picture."""
+    return BinaryImage(PNG, media_type="image/png")
 
 
 @tool(registry)

@@ -1,12 +1,14 @@
 """The pieces of an answer that streams: what a run gets of the parts that pydantic-ai keeps."""
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from pydantic_ai.messages import (
+    BinaryContent,
+    FilePart,
     ModelMessage,
     ModelResponse,
     NativeToolCallPart,
@@ -26,6 +28,9 @@ BETWEEN_TAGS = "content"
 CALLS = ToolCallPart, NativeToolCallPart
 # The index of a piece that comes from no part of pydantic-ai.
 NO_SOURCE = -1
+
+Keeps = Callable[[BinaryContent, BinaryContent | None], bool]
+"""Whether a part of the engine keeps a file of the model, which replaces another one, or none."""
 
 
 @dataclass
@@ -162,6 +167,45 @@ class Text:
         if isinstance(self.part, TextPart):
             return replace(self.part, content=content)
         return TextPart(content)
+
+
+def file_or_words(part: FilePart, piece: Piece | None, keeps: Keeps) -> Any:
+    """Return a file that is kept, or words; `piece` is what the provider sends anew, if it does."""
+    earlier = piece.part if piece and isinstance(piece.part, FilePart) else None
+    if keeps(part.content, earlier.content if earlier else None):
+        return part
+    return earlier or TextPart(f"\n{words_for(part.content)}\n")
+
+
+def words_for(file: BinaryContent) -> str:
+    """Say that there was a file that the project does not keep."""
+    size = f", {len(file.data)} bytes" if file.data else ""
+    kind = "An image" if file.is_image else "A file"
+    return f"[{kind} was made here that is not kept: {file.media_type}{size}]"
+
+
+def last_words(pieces: Sequence[Piece], refusal: str | None) -> str:
+    """Return what an answer without a text ends with; "" if it needs none.
+
+    For pydantic-ai an answer of files alone is none, so a line without words makes it one.
+    """
+    kinds = {type(piece.part) for piece in pieces}
+    if TextPart in kinds:
+        return ""
+    if FilePart in kinds and ToolCallPart not in kinds:
+        return refusal or "\n"
+    return refusal or ""
+
+
+def open_native_calls(parts: Sequence[Any]) -> dict[str, str]:
+    """Find the calls of the provider's own tools without a result: their tools by their ids."""
+    open_calls = {}
+    for part in parts:
+        if isinstance(part, NativeToolCallPart):
+            open_calls[part.tool_call_id] = part.tool_name
+        elif isinstance(part, NativeToolReturnPart):
+            open_calls.pop(part.tool_call_id, None)
+    return open_calls
 
 
 def is_between_tags(part: Any) -> bool:

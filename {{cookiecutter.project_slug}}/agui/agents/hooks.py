@@ -14,6 +14,7 @@ from pydantic_ai.capabilities import (
 )
 from pydantic_ai.messages import (
     AgentStreamEvent,
+    BinaryContent,
     FunctionToolCallEvent,
     FunctionToolResultEvent,
     ToolCallPart,
@@ -48,6 +49,8 @@ class ServedRun:
     """Calls a tool, unless the run is no longer this process's."""
     page_context: str
     """The page's own context, for the model."""
+    scope: str
+    """The owner of the thread."""
     kept: dict[str, Any] = field(default_factory=dict)
     """What parts keep of the run, by the part's label."""
     asked: dict[str, Asked] = field(default_factory=dict)
@@ -61,7 +64,19 @@ class ServedRun:
         """Wrap the run's model, or one model of its chain."""
         for part in parts.installed():
             model = part.wrap_model(model, self)
-        return ProviderModel(model)
+        return ProviderModel(model, self.keeps_file)
+
+    def keeps_file(self, file: BinaryContent, earlier: BinaryContent | None) -> bool:
+        """Whether a part keeps a file that the model has made."""
+        return any(part.keeps_file(self, file, earlier) for part in parts.installed())
+
+    def file_id(self, file: BinaryContent) -> str:
+        """Return the id under which a part has kept a file of the run; '' if none has."""
+        for part in parts.installed():
+            file_id = part.file_id(self, file)
+            if file_id:
+                return file_id
+        return ""
 
 
 serving: ContextVar[ServedRun | None] = ContextVar("agui_serving", default=None)

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import Any
@@ -12,6 +12,9 @@ from pydantic_ai.exceptions import AgentRunError, ModelAPIError, UnexpectedModel
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model
 
+from agui import conf
+from agui.errors import RunFailed
+
 logger = logging.getLogger("agui.runs")
 
 
@@ -20,7 +23,7 @@ def failures_of(model: Model) -> Iterator[None]:
     """Raise what a provider sends, and its reader can't read, as a failure of the model."""
     try:
         yield
-    except (AgentRunError, UserError):
+    except (AgentRunError, UserError, RunFailed):
         raise
     except Exception as error:
         # A model without an address is code of the project, and its mistakes are the server's.
@@ -37,12 +40,40 @@ class UnreadableAnswer(UnexpectedModelBehavior):
     """A provider has sent something that its reader does not know."""
 
 
-def refuse_errors_in_json(model: Any) -> None:
-    """Let a model's HTTP client read what some gateways answer to a stream: 200, and an error."""
-    http: Any = getattr(getattr(model, "client", None), "_client", None)
-    hooks = getattr(http, "event_hooks", None)
-    if hooks and find_error not in hooks["response"]:
-        http.event_hooks = {**hooks, "response": [*hooks["response"], find_error]}
+def watch_responses(model: Any) -> None:
+    """Let a model's HTTP client refuse responses without an end, and errors that look like none."""
+    client = getattr(model, "client", None)
+    google = getattr(client, "_api_client", None)
+    for http in (getattr(client, "_client", None), getattr(google, "_async_httpx_client", None)):
+        hooks = getattr(http, "event_hooks", None)
+        if hooks and limit_size not in hooks["response"]:
+            http.event_hooks = {**hooks, "response": [*hooks["response"], limit_size, find_error]}
+
+
+async def limit_size(response: Any) -> None:
+    """Stop a response that becomes too large while it is read: a line of it may be an image."""
+    for kind in type(response.stream).__mro__:
+        if kind.__name__ == "AsyncByteStream":
+            response.stream = type("Bounded", (BoundedStream, kind), {})(response.stream)
+            return
+
+
+class BoundedStream:
+    """The bytes of a response, up to AGUI["MAX_RESPONSE_BYTES"]."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
+        limit = conf.get().max_response_bytes
+        async for chunk in self.stream:
+            limit -= len(chunk)
+            if limit < 0:
+                raise RunFailed("output_limit")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self.stream.aclose()
 
 
 async def find_error(response: Any) -> None:

@@ -5,7 +5,7 @@ the parts that it keeps, so that the stream, the thread and the next request say
 
 - a tool call has the id that it began with, and no two calls have one id
 - thoughts between tags are found wherever the provider cuts its text
-- white space alone is no text; a refusal and a drawing become words
+- white space alone is no text; a refusal becomes words, and so does a file that no part keeps
 """
 
 import logging
@@ -37,11 +37,15 @@ from pydantic_ai.models import Model, StreamedResponse
 from agui.agents.answer_pieces import (
     CALLS,
     NO_SOURCE,
+    Keeps,
     NativeCalls,
     Piece,
     Text,
     call_ids,
+    file_or_words,
     is_between_tags,
+    last_words,
+    open_native_calls,
 )
 from agui.agents.model_failures import failures_of
 from agui.agents.thinking_tags import TaggedText
@@ -56,7 +60,7 @@ KEPT = "_parts_manager"
 
 
 def mended(
-    response: StreamedResponse, model: Model, messages: Sequence[ModelMessage]
+    response: StreamedResponse, model: Model, messages: Sequence[ModelMessage], keeps: Keeps
 ) -> StreamedResponse:
     """Mend the answer to these messages while it streams. Nothing may have read the stream before.
 
@@ -69,7 +73,7 @@ def mended(
         )
         return response
     tags = model.profile.get("thinking_tags", ("<think>", "</think>"))
-    answer = Answer(tags, kept, messages if model.base_url else ())
+    answer = Answer(tags, kept, messages if model.base_url else (), keeps)
     events = getattr(response, EVENTS)
 
     async def mended_events() -> AsyncGenerator[ModelResponseStreamEvent]:
@@ -90,9 +94,10 @@ def mended(
 class Answer:
     """One answer while it streams."""
 
-    def __init__(self, tags: tuple[str, str], kept: Any, before: Sequence[ModelMessage]) -> None:
-        self._tags = tags
-        self._before = before
+    def __init__(
+        self, tags: tuple[str, str], kept: Any, before: Sequence[ModelMessage], keeps: Keeps
+    ) -> None:
+        self._tags, self._before, self._keeps = tags, before, keeps
         self._kept = kept
         self._get_parts: Callable[[], list[Any]] = kept.get_parts
         self._pieces: list[Piece] = []
@@ -143,22 +148,18 @@ class Answer:
         """Yield what is missing: held text, results, a refusal if there are no other words."""
         for source in list(self._texts):
             yield from self._add(source, "", is_last=True)
-        if refusal and not any(isinstance(piece.part, TextPart) for piece in self._pieces):
-            yield self._open(NO_SOURCE, TextPart(refusal), refusal)
-        open_calls = {}
-        for part in self.parts():
-            if isinstance(part, NativeToolCallPart):
-                open_calls[part.tool_call_id] = part.tool_name
-            elif isinstance(part, NativeToolReturnPart):
-                open_calls.pop(part.tool_call_id, None)
-        for call_id, name in open_calls.items():
+        words = last_words(self._pieces, refusal)
+        if words:
+            yield self._open(NO_SOURCE, TextPart(words), words)
+        for call_id, name in open_native_calls(self.parts()).items():
             result = NativeToolReturnPart(name, "", call_id, outcome="interrupted")
             yield self._open(NO_SOURCE, result)
 
     def _start(self, event: PartStartEvent, part: Any, source: int) -> Events:
         if isinstance(part, FilePart):
-            file = part.content
-            part = TextPart(f"\n[{file.media_type}, {len(file.data)} bytes, not kept]\n")
+            part = file_or_words(part, self._newest.get(source), self._keeps)
+            # Let go of the bytes of a file that is not kept.
+            self._kept._parts[source], event = part, replace(event, part=part)
         if isinstance(part, TextPart) or is_between_tags(part):
             is_thought = is_between_tags(part)
             tagged = TaggedText(

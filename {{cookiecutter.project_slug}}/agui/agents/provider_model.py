@@ -13,7 +13,8 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
-from agui.agents.model_failures import failures_of, refuse_errors_in_json
+from agui.agents.answer_pieces import Keeps
+from agui.agents.model_failures import failures_of, watch_responses
 from agui.agents.model_history import fitting
 from agui.agents.model_streams import mended
 
@@ -30,9 +31,11 @@ def wrap_members(model: Model, wrap: Callable[[Model], Model]) -> Model:
 class ProviderModel(WrapperModel):
     """A model whose provider may be changed between two turns, and may answer oddly."""
 
-    def __init__(self, wrapped: Model) -> None:
+    def __init__(self, wrapped: Model, keeps: Keeps) -> None:
+        """`keeps` says whether a part of the engine keeps a file that the model has made."""
         super().__init__(wrapped)
-        refuse_errors_in_json(self.wrapped)
+        self._keeps = keeps
+        watch_responses(self.wrapped)
 
     async def request(
         self,
@@ -69,4 +72,4 @@ class ProviderModel(WrapperModel):
                 response = await stack.enter_async_context(
                     self.wrapped.request_stream(sent, *request)
                 )
-            yield mended(response, self.wrapped, messages)
+            yield mended(response, self.wrapped, messages, self._keeps)

@@ -1,7 +1,7 @@
 """pydantic-ai's translation of a run's events into AG-UI's, with errors masked and coded."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +18,8 @@ from django.conf import settings
 from pydantic_ai import CustomEvent
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut
 from pydantic_ai.messages import (
+    BinaryContent,
+    FilePart,
     FunctionToolResultEvent,
     NativeToolReturnPart,
     TextPart,
@@ -27,11 +29,12 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 
+from agui import parts
 from agui.deps import AgentDeps
 from agui.errors import RUN_ERRORS, RunFailed
 from agui.events.failures import cause_of, describe, error_code, hint_of
 from agui.events.run_state import RunState
-from agui.protocol.files import part_without_bytes
+from agui.protocol.files import files_in, part_without_bytes
 from agui.protocol.types import FROM_TOOLS, OF_SUBAGENTS, BaseEvent, EventType
 
 logger = logging.getLogger("agui.runs")
@@ -103,6 +106,17 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
         elif isinstance(event, ReasoningMessageStartEvent):
             self.reasoning_id = event.message_id
 
+    async def handle_file(self, part: FilePart) -> AsyncIterator[BaseEvent]:
+        for event in await self._keep([part.content], part):
+            yield event
+
+    async def _keep(self, files: Sequence[BinaryContent], source: Any) -> list[BaseEvent]:
+        """Let parts keep the files that the model or a tool has made, and show them."""
+        events: list[BaseEvent] = []
+        for part in parts.installed() if files else ():
+            events += await part.files_made(self.shared, files, source)
+        return events
+
     async def handle_builtin_tool_return(
         self, part: NativeToolReturnPart
     ) -> AsyncIterator[BaseEvent]:
@@ -123,12 +137,16 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
     async def handle_function_tool_result(
         self, event: FunctionToolResultEvent
     ) -> AsyncIterator[BaseEvent]:
+        shown = await self._keep(_files_of(event), event.part)
         # Clients see what the thread keeps. Only the model gets files.
-        without_files = replace(event, part=part_without_bytes(event.part))
+        plain = part_without_bytes(event.part, self.shared.file_id)
+        without_files = replace(event, part=plain)
         async for translated in super().handle_function_tool_result(without_files):
             # The events that a tool returns as metadata follow its result.
             if isinstance(translated, ToolCallResultEvent) or self._may_send(translated):
                 yield translated
+        for activity in shown:
+            yield activity
 
     def _may_send(self, event: BaseEvent) -> bool:
         version = self.run_input.protocol_version if self.run_input else None
@@ -181,3 +199,12 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
             )
         details = error.details if isinstance(error, RunFailed) else {}
         return RunFailed(code, **details)
+
+
+def _files_of(event: FunctionToolResultEvent) -> list[BinaryContent]:
+    """List the files that a tool has returned to the model, each once."""
+    try:
+        files = [*files_in(event.part.content), *files_in(event.content)]
+    except RecursionError:
+        return []  # A result that contains itself: the code that stores it reports that.
+    return list({id(file): file for file in files}.values())

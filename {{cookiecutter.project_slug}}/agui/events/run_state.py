@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import (
+    BinaryContent,
     FunctionToolResultEvent,
     ModelMessage,
     ModelRequest,
@@ -129,5 +130,7 @@ class RunState:
     """The id of the text message that began last."""
     ids: MessageIds = field(default_factory=MessageIds)
     """The ids under which the client knows the run's messages."""
+    file_id: Callable[[BinaryContent], str] = lambda file: ""
+    """Returns the id under which a part has kept a file of the run; '' if none has."""
     unfinished: Unfinished = field(default_factory=Unfinished)
     outcome: Outcome = field(default_factory=Outcome)

@@ -6,7 +6,14 @@ from itertools import zip_longest
 from typing import Any
 
 from ag_ui.core import AssistantMessage, Message
-from pydantic_ai.messages import BaseToolCallPart, ModelMessage, TextPart
+from pydantic_ai.messages import (
+    BaseToolCallPart,
+    FilePart,
+    ModelMessage,
+    ModelResponse,
+    NativeToolReturnPart,
+    TextPart,
+)
 
 from agui.protocol.outbound import CallIndex, dump, extra_of
 from agui.stores.annotations import annotate
@@ -79,6 +86,8 @@ class MessageIds:
 def _cuts(message: ModelMessage, queues: Queues) -> list[int]:
     """Find where messages of the client begin in the answer to which pydantic-ai joined them."""
     answers = (sent for _, sent in queues.get(("assistant", None), ()) if sent is not None)
+    if isinstance(message, ModelResponse) and any(isinstance(p, FilePart) for p in message.parts):
+        return _cuts_at_files(message)
     cuts: list[int] = []
     remaining = 0
     for index, part in enumerate(message.parts):
@@ -90,6 +99,23 @@ def _cuts(message: ModelMessage, queues: Queues) -> list[int]:
             remaining = count_parts(next(answers, None)) or len(message.parts)
         remaining -= 1
     return cuts[1:]
+
+
+def _cuts_at_files(answer: ModelResponse) -> list[int]:
+    """Find the texts that follow a file: they were streamed as messages of their own."""
+    cuts: list[int] = []
+    has_text = has_file = False
+    for index, part in enumerate(answer.parts):
+        if isinstance(part, FilePart):
+            has_file = has_text
+        elif isinstance(part, TextPart):
+            if has_file:
+                cuts.append(index)
+            has_text, has_file = True, False
+        elif not isinstance(part, NativeToolReturnPart):
+            # Here the adapter begins a new message anyway.
+            has_text = has_file = False
+    return cuts
 
 
 def count_parts(message: Message | None) -> int:

@@ -88,8 +88,10 @@ class ActiveRun(RunState):
             join_deltas=partial(joining, seconds=conf.get().delta_window_seconds),
             fence=Fence(self.log.key).call,
             page_context=describe_page(self.setup.deps.context),
+            scope=self.log.scope,
             asks_anew=self.turn.asks_anew,
         )
+        self.file_id = self.served.file_id
 
     def stop(self, code: str) -> None:
         """End the run for a reason of the server: a key of RUN_ERRORS."""
@@ -268,7 +270,7 @@ class ActiveRun(RunState):
 
     def _to_keep(self, new: list[ModelMessage]) -> list[ModelMessage]:
         """Annotate new messages for the store, and remove what it does not keep."""
-        new = without_bytes(new)
+        new = without_bytes(new, self.file_id)
         self.ids.stamp(new)
         self.setup.view.annotate_activities(new)
         annotate_secrets(new, self.calls.timer)

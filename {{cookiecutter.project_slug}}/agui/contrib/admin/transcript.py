@@ -163,6 +163,7 @@ def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
 def _add_result(call: Line, result: Line, notes: dict[str, Any]) -> None:
     """Complete the line of a call by its result, and by the changes that the user made to it."""
     call.result = result.result
+    call.files += result.files
     call.result_fields = result.result_fields
     call.outcome = result.outcome
     if "editedArguments" in notes:
@@ -188,9 +189,8 @@ def _parts_of(message: ModelMessage, named: list[NamedFile]) -> Iterator[tuple[L
     for part in message.parts:
         line = _line(part, getattr(part, "timestamp", None) or message.timestamp)
         if line is not None:
-            if line.kind == "user":
-                line.files += named
-                named = []
+            if line.kind in ("user", "tool", "other"):
+                line.files, named = line.files + named, []
             yield line, part
 
 
@@ -215,7 +215,7 @@ def _line(part: Any, at: datetime | None) -> Line | None:
     content = getattr(part, "content", "")
     who = part.part_kind.replace("-", " ").capitalize()
     if isinstance(content, BinaryContent):
-        return Line("other", who, at, files=[_file(content)])
+        return Line("other", who, at, files=[_file(content)] if content.data else [])
     return Line("other", who, at, cut(pretty(content)))
 
 

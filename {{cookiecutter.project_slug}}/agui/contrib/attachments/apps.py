@@ -15,7 +15,7 @@ from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
-    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.messages import BinaryContent, ModelMessage
     from pydantic_ai.models import Model
     from pydantic_ai.toolsets import AbstractToolset
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from agui.contrib.admin import lists
     from agui.contrib.attachments import (
         files,
+        made_again,
+        made_images,
         model_files,
         models,
         records,
@@ -32,12 +34,15 @@ if TYPE_CHECKING:
     )
     from agui.deps import AgentDeps
     from agui.models import AbstractConversation
+    from agui.protocol.types import BaseEvent
     from agui.stores import annotations
 else:
     # These modules import models, which don't exist yet when Django imports this one.
     annotations = LazyImport("agui.stores.annotations")
     files = LazyImport("agui.contrib.attachments.files")
     lists = LazyImport("agui.contrib.admin.lists")
+    made_again = LazyImport("agui.contrib.attachments.made_again")
+    made_images = LazyImport("agui.contrib.attachments.made_images")
     model_files = LazyImport("agui.contrib.attachments.model_files")
     models = LazyImport("agui.contrib.attachments.models")
     records = LazyImport("agui.contrib.attachments.records")
@@ -53,9 +58,11 @@ class AttachmentsConfig(Part):
     settings = AttachmentsSettings
     takes_files = True
     page_modules = {
+        "activity:images": "agui_attachments/images.js",
         "composer:attachments": "agui_attachments/intake.js",
         "metadata:attachments": "agui_attachments/sent-files.js",
-        "metadata:files_left_out": "agui_attachments/sent-files.js",
+        "metadata:files_left_out": "agui_attachments/left-out.js",
+        "metadata:images_not_kept": "agui_attachments/not-kept.js",
         "call:read_attachment": "agui_attachments/read-call.js",
         "upload": "agui_attachments/files.js",
     }
@@ -98,7 +105,8 @@ class AttachmentsConfig(Part):
         return partial(references.use_attachments, ids, thread_id)
 
     def prepare_history(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
-        return references.with_manifests(model_files.without_unread(messages))
+        messages = model_files.without_unread(made_again.with_places(messages))
+        return references.with_manifests(messages)
 
     def read_again(self, tool_name: str, identifier: str) -> str:
         if tool_name != tool.READ_ATTACHMENT:
@@ -110,15 +118,38 @@ class AttachmentsConfig(Part):
 
     def wrap_model(self, model: "Model", run: Any) -> "Model":
         files = run.kept.setdefault(self.label, model_files.ReadableFiles())
-        return model_files.FilesModel(model, files)
+        images = run.kept.setdefault(self.name, made_again.ImagesAgain(run.scope))
+        return model_files.FilesModel(model, files, images)
+
+    def keeps_file(self, run: Any, file: "BinaryContent", earlier: "BinaryContent | None") -> bool:
+        return made_images.made_by(run).accept(file, is_new=earlier is None)
+
+    async def files_made(
+        self, run: Any, files: "Sequence[BinaryContent]", source: Any
+    ) -> "Sequence[BaseEvent]":
+        images = made_images.made_by(run.served)
+        tool_name = getattr(source, "tool_name", None)
+        if tool_name == tool.READ_ATTACHMENT:
+            return []
+        if tool_name:
+            files = [file for file in files if file.is_image and images.accept(file)]
+        return await images.keep(run, files, source)
+
+    def file_id(self, run: Any, file: "BinaryContent") -> str:
+        return made_images.made_by(run).id_of(file)
 
     async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
+        additions = []
         left_out = self._left_out(run)
-        if not left_out:
-            return []
-        return [Addition(model_files.EVENT, "files", list(left_out.values()))]
+        if left_out:
+            additions.append(Addition(model_files.EVENT, "files", list(left_out.values())))
+        refused = made_images.made_by(run.served).refused
+        if refused:
+            additions.append(Addition(made_images.EVENT, "images", refused))
+        return additions
 
     def annotate_answer(self, run: Any, new: "list[ModelMessage]") -> None:
+        made_images.made_by(run.served).annotate(new)
         left_out = self._left_out(run)
         if left_out:
             annotations.annotate(new[-1], **{model_files.UNREAD: list(left_out)})

@@ -26,6 +26,12 @@ class AttachmentsSettings(Section):
         gt=0,
         description="Size of all attachments of one owner; more get 413. None means no limit.",
     )
+    max_images: int = Field(
+        10,
+        gt=0,
+        description="Most images that models and tools may make in one run, each at most "
+        "MAX_BYTES; others are not kept. The model sees as many again in later turns.",
+    )
     read_page_bytes: int = Field(
         50_000,
         ge=1000,

@@ -45,6 +45,8 @@ PDF_BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?[\s\0]*%PDF-")
 PDF_WITHIN = re.compile(rb"%PDF-\d\.\d")
 PDF_END = b"%%EOF"
 
+IMAGES = frozenset(MAGIC)
+
 # What users call the types that the settings name.
 KINDS = {
     "image/png": "PNG",
@@ -95,6 +97,11 @@ def keep_upload(upload: UploadedFile, actor: Actor) -> Attachment:
         raise UnknownKind(accepted)
     if not content.encoding:
         raise UnknownEncoding
+    return keep(upload, content, actor)
+
+
+def keep(upload: UploadedFile, content: Content, actor: Actor) -> Attachment:
+    """Store a file for its owner. Raises TooLarge."""
     attachment = Attachment(
         id=uuid4(),
         scope=actor.scope,

@@ -31,6 +31,7 @@ from pydantic_ai.usage import RequestUsage
 from agui import conf
 from agui.contrib.attachments.conf import AttachmentsSettings
 from agui.contrib.attachments.file_addresses import download, is_handed_on, media_type_of
+from agui.contrib.attachments.made_again import ImagesAgain
 from agui.stores.annotations import annotation
 
 logger = logging.getLogger("agui.runs")
@@ -179,9 +180,10 @@ class ReadableFiles:
 class FilesModel(WrapperModel):
     """A model that is asked again without files if it refuses a request because of them."""
 
-    def __init__(self, wrapped: Model, files: ReadableFiles) -> None:
+    def __init__(self, wrapped: Model, files: ReadableFiles, images: ImagesAgain) -> None:
         super().__init__(wrapped)
         self.files = files
+        self.images = images
 
     async def request(
         self,
@@ -220,6 +222,7 @@ class FilesModel(WrapperModel):
     async def _send(
         self, messages: list[ModelMessage], send: Callable[[list[ModelMessage]], Awaitable[R]]
     ) -> R:
+        messages = await self.images.filled(messages)
         messages = await self.files.readable(self.wrapped, messages)
         try:
             return await send(messages)

@@ -8,7 +8,7 @@ from agui.models import Owned
 
 
 class Attachment(Owned):
-    """A file that somebody uploaded into a conversation."""
+    """A file that somebody uploaded into a conversation, or an image that was made in one."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=255)

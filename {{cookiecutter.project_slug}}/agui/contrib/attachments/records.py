@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelMessage
 
 from agui.actor import Actor
 from agui.contrib.attachments.models import Attachment
-from agui.contrib.attachments.references import File, named_in
+from agui.contrib.attachments.references import File, made_in, named_in
 from agui.part_values import NamedFile, PersonalData
 from agui.stores.annotations import annotation
 
@@ -40,7 +40,7 @@ def named_files(messages: Sequence[ModelMessage]) -> list[list[NamedFile]]:
         existing.update(map(str, pks))
     lists = []
     for message in messages:
-        files = annotation(message, "attachments") or ()
+        files = [*(annotation(message, "attachments") or ()), *made_in(message)]
         lists.append([_named_file(file, existing) for file in files])
     return lists
 

@@ -23,6 +23,8 @@ from agui.stores.annotations import annotate, annotation
 File = dict[str, Any]
 """The reference to a file in a message: its id, name, media type and size."""
 
+# The key under which a message keeps the images that it has made, by the id of the call.
+MADE = "made"
 MAX_OF_MESSAGE = 50
 MAX_OF_REQUEST = 1000
 
@@ -82,13 +84,27 @@ def _id(reference: Any) -> UUID | None:
 
 
 def named_in(messages: Iterable[ModelMessage]) -> list[File]:
-    """List every file that the messages name once, the one that was named last at the end."""
+    """List every file of the messages once: images that were made, then what the user named.
+
+    The one that was named last is at the end.
+    """
+    made: dict[str, File] = {}
     files: dict[str, File] = {}
     for message in messages:
+        for file in made_in(message):
+            made[file["id"]] = file
         for file in annotation(message, "attachments") or ():
             files.pop(file["id"], None)
             files[file["id"]] = file
-    return list(files.values())
+    return [*made.values(), *files.values()]
+
+
+def made_in(message: ModelMessage) -> list[File]:
+    """List the images that a message has made."""
+    files: list[File] = []
+    for of_source in (annotation(message, MADE) or {}).values():
+        files += of_source
+    return files
 
 
 def with_manifests(messages: Iterable[ModelMessage]) -> list[ModelMessage]:

@@ -28,8 +28,8 @@
  * @event ag-ui-toggle - a floating or docked chat was opened or closed; detail { collapsed }
  *
  * @csspart panel, header, undo, log, messages, user-message, assistant-message, reasoning,
- *   activity, tool, approve, deny, prose, code, error, composer, input, attach, skills, microphone,
- *   send, stop, attachments, attachment, palette, chip, drawer, threads, menu, launcher, frame,
+ *   activity, image, image-viewer, source-card, tool, approve, deny, prose, code, error, composer,
+ *   input, attach, skills, microphone, send, stop, attachments, attachment, palette, chip, drawer, threads, menu, launcher, frame,
  *   edge, actions, action, editor, feedback, sources, queued, quote, shortcuts, notify, find,
  *   commands, avatar, document
  *

@@ -22,6 +22,13 @@ export interface Attachment {
   size: number;
 }
 
+/** An image as an activity names it; `alt` are the words from which it was made. */
+export interface Image extends Attachment {
+  width?: number;
+  height?: number;
+  alt?: string;
+}
+
 export interface UploadOptions {
   signal: AbortSignal;
   onprogress: (part: number) => void;
@@ -375,6 +382,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("../agui_attachments/attachments.js").ATTACHMENT_WORDS &
   typeof import("../agui_attachments/intake.js").INTAKE_WORDS &
   typeof import("../agui_attachments/left-out.js").LEFT_OUT_WORDS &
+  typeof import("../agui_attachments/not-kept.js").NOT_KEPT_WORDS &
   typeof import("../agui_attachments/read-call.js").READ_WORDS &
   typeof import("./page/background.js").BACKGROUND_WORDS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
@@ -382,6 +390,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("../agui_feedback/feedback-form.js").FEEDBACK_WORDS &
   typeof import("../agui_feedback/rating.js").RATING_WORDS &
   typeof import("../agui_attachments/file-face.js").FILE_WORDS &
+  typeof import("../agui_attachments/image-words.js").IMAGE_WORDS &
   typeof import("../agui_mentions/mentions.js").MENTION_WORDS &
   typeof import("./messages/editor.js").EDITOR_WORDS &
   typeof import("./finding/commands.js").COMMAND_WORDS &
@@ -398,7 +407,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("./markdown/rich-text.js").RICH_WORDS &
   typeof import("./words/save-words.js").SAVE_WORDS &
   typeof import("./finding/shortcuts.js").SHORTCUT_WORDS &
-  typeof import("../agui_sources/sources.js").SOURCE_WORDS &
+  typeof import("../agui_sources/source-words.js").SOURCE_WORDS &
   typeof import("./approvals/open-bar.js").OPEN_WORDS &
   typeof import("./approvals/record.js").RECORD_WORDS &
   typeof import("../agui_suggestions/suggestions.js").SUGGESTION_WORDS &
@@ -425,6 +434,7 @@ export interface ViewContext {
   strings: import("./words/strings.js").Strings;
   load: import("./dom/lazy.js").Load;
   host: HTMLElement;
+  client: AgentClient;
 }
 export interface View {
   element: HTMLElement;

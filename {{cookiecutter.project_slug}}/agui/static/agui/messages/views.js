@@ -115,7 +115,7 @@ function assistantView(context) {
   const update = (message, session) => {
     const { conversation } = session;
     const text = textOf(message.content);
-    prose.element.hidden = !text;
+    prose.element.hidden = !text.trim();
     const isCut = /stop|fail/.test(conversation.status) && "cut";
     prose.update(text, conversation.messages.at(-1) === message && (session.busy || isCut));
     tell(element, message);

@@ -9,6 +9,7 @@ import { format } from "../agui/words/strings.js";
 export const FILE_WORDS = {
   attachments: "Attached files",
   download: "Download {name}",
+  showFile: "Show {name}",
   file_too_large: "This file is too large.",
   file_over_limit: "This file is too large: at most {limit}.",
   too_many_files: "A message can't have more files.",

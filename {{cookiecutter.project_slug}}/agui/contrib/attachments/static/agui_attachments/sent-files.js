@@ -1,17 +1,24 @@
 // @ts-check
-/** The files of a message, to download. The first message with files loads this module. */
+/**
+ * The files of a sent message, to download, or to see if they are images. The first message with
+ * files loads this module.
+ */
 import { HttpError } from "../agui/http/client.js";
 import { h } from "../agui/dom/elements.js";
+import { lazy } from "../agui/dom/lazy.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { FILE_WORDS, fileFace, fileList, ownText, readFiles, reasonOf } from "./file-face.js";
 import { FILE_STYLE } from "./file-style.js";
 import { fileUrl } from "./files.js";
-import { tellLeftOut } from "./left-out.js";
+import { download } from "./download.js";
+import { PICTURES, pictureOf } from "./picture.js";
 import { signInLink } from "../agui/page/sign-in.js";
 import { format } from "../agui/words/strings.js";
 
-/** How long a browser may take to begin a download, in milliseconds. */
-const BEGIN_MS = 60_000;
+const STYLE = `
+.file-icon img { display: block; height: 100%; object-fit: cover; width: 100%; }
+.file-link[aria-haspopup] { cursor: zoom-in; }
+`;
 
 /**
  * @typedef {{
@@ -23,7 +30,6 @@ const BEGIN_MS = 60_000;
 
 /**
  * Put the files before the text of their message, and hide the text if it has only their names.
- * Below an answer, tell that the model could not read some.
  * @param {HTMLElement} message
  * @param {unknown} named the files, as the message names them
  * @param {Context} context
@@ -31,23 +37,39 @@ const BEGIN_MS = 60_000;
 export function show(message, named, context) {
   /** @type {HTMLElement | null} */
   const bubble = message.querySelector(".bubble");
-  if (!bubble) return tellLeftOut(message, context.strings);
-  if (!context.host.dataset.attachmentsUrl) return;
+  if (!bubble || !context.host.dataset.attachmentsUrl) return;
   const files = readFiles(named);
-  const items = files.map((file) => sentFile(file, context));
+  const images = files.filter(isImage).map((file) => ({ ...file, alt: file.name }));
+  const items = files.map((file) => sentFile(file, images, context));
   const list = fileList(context.strings, ...items);
   bubble.hidden = !ownText(bubble.textContent ?? "", files);
   if (bubble.previousElementSibling?.matches(".files")) bubble.previousElementSibling.remove();
   bubble.before(list);
   adopt(list, FILE_STYLE);
+  if (images.length) adopt(list, STYLE);
 }
 
-/** @param {import("../agui/types.d.ts").Attachment} attachment @param {Context} context */
-function sentFile({ id, name, size }, { strings, client, host }) {
-  const { nodes } = fileFace(name, size, strings.lang);
+/** @typedef {import("../agui/types.d.ts").Attachment} Attachment */
+/** @param {Attachment} file */
+const isImage = ({ mime }) => PICTURES.includes(mime);
+
+/**
+ * @param {Attachment} file @param {import("../agui/types.d.ts").Image[]} images of the message
+ * @param {Context} context
+ */
+function sentFile(file, images, context) {
+  const { id, name, size } = file;
+  const { strings, host } = context;
+  const { face, nodes } = fileFace(name, size, strings.lang);
   const failure = h("p", { class: "file-failure", hidden: true });
-  const title = format({ ...FILE_WORDS, ...strings }.download, { name });
-  const look = { class: "file-link", href: fileUrl(host, id), download: name, title };
+  const words = { ...FILE_WORDS, ...strings };
+  const opens = isImage(file);
+  const title = format(opens ? words.showFile : words.download, { name });
+  const look = {
+    class: "file-link", href: fileUrl(host, id), title,
+    ...(opens ? { "aria-haspopup": "dialog" } : { download: name }),
+  };
+  if (opens) face.replaceChildren(pictureOf(file, "", context, ""));
   const link = h("a", look, ...nodes);
   const item = h("li", { class: "file", part: "attachment" }, link, failure);
   // A click uses `request`, which has credentials and can show errors. The address is for the
@@ -55,12 +77,16 @@ function sentFile({ id, name, size }, { strings, client, host }) {
   link.addEventListener("click", async (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
+    if (opens) {
+      const module = await lazy(() => import("./image-viewer.js"));
+      const at = images.findIndex((image) => image.id === id);
+      if (module) return module.openImages(images, at, context, item);
+    }
     if (item.dataset.status === "loading") return;
     item.dataset.status = "loading";
     failure.hidden = true;
     try {
-      const response = await client.send(fileUrl(host, id), {});
-      save(await response.blob(), name);
+      await download(file, context);
       item.dataset.status = "";
     } catch (error) {
       const known = error instanceof HttpError ? error : { code: "connection_lost" };
@@ -71,11 +97,4 @@ function sentFile({ id, name, size }, { strings, client, host }) {
     }
   });
   return item;
-}
-
-/** @param {Blob} blob @param {string} name */
-function save(blob, name) {
-  const href = URL.createObjectURL(blob);
-  h("a", { href, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(href), BEGIN_MS);
 }

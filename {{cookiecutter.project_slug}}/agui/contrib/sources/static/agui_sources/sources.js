@@ -1,26 +1,17 @@
 // @ts-check
 /**
- * The sources of an answer: a list below it, and marks such as [1] in its text, which lead to the
- * list. Loaded with the first answer that has sources.
+ * The sources of an answer: a list below it, and marks such as [1] in its text, which show a card
+ * of their sources. Loaded with the first answer that has sources.
  */
 import { h, icon } from "../agui/dom/elements.js";
+import { lazy } from "../agui/dom/lazy.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { counted, format } from "../agui/words/strings.js";
+import { marksIn, readSources } from "./source-text.js";
+import { NEW_TAB, SOURCE_WORDS } from "./source-words.js";
 
-/** In English; the tables of other languages have these, too. */
-export const SOURCE_WORDS = {
-  /** @type {Record<string, string>} */
-  sources: { one: "{count} source", other: "{count} sources" },
-  sourceMark: "Source {number}: {title}",
-};
+/** @typedef {import("./source-text.js").Source} Source */
 
-/**
- * @typedef {{ number: number, title?: unknown, url?: unknown, quote?: unknown }} Told a source, as
- *   the server sends it
- */
-/** @typedef {{ number: number, title: string, url: URL | null, quote: string }} Source */
-
-const MARK = /\[(\d{1,3})\]/g;
 const STYLE = `
 .sources { font-size: .92rem; }
 .sources > summary { border-radius: 4px; color: var(--_muted); width: fit-content; }
@@ -32,21 +23,44 @@ const STYLE = `
 .sources .host { color: var(--_muted); margin-inline-start: .5rem; }
 .sources blockquote { border-inline-start: 3px solid var(--_border); color: var(--_muted); }
 .sources blockquote { margin: .3rem 0 0; padding-inline-start: .75rem; white-space: pre-line; }
-.source-mark { background: none; border: 0; border-radius: 4px; color: var(--_accent); }
-.source-mark { font-size: .75em; line-height: 1; padding: .1em; vertical-align: super; }
-.source-mark { user-select: text; }
-.source-mark:hover { text-decoration: underline; }
-@media (pointer: coarse) { .source-mark { padding: .5em; } }
+.source-mark {
+  background: var(--_surface); border: 0; border-radius: 1em; color: var(--_muted); font-size: .7em;
+  font-variant-numeric: tabular-nums; line-height: 1; margin-inline: .15em; padding: .3em .2em;
+  position: relative; user-select: text; vertical-align: .25em; white-space: nowrap;
+}
+.source-mark > span { display: inline-block; min-width: 1.1em; padding-inline: .3em; }
+.source-mark > span + span { border-inline-start: 1px solid var(--_border); }
+.source-mark i { font-size: 0; }
+.source-mark:is(:hover, [aria-expanded="true"]) { background: var(--_accent); }
+.source-mark:is(:hover, [aria-expanded="true"]) { color: var(--_background); }
+.source-mark::after { content: ""; inset: -.5em -.1em; position: absolute; }
+@media (pointer: coarse) { .source-mark::after { inset: -1em -.4em; } }
+@media (forced-colors: active) { .source-mark { outline: 1px solid; } }
+@media print {
+  .prose button.source-mark { background: none; color: inherit; display: inline !important; }
+  .prose button.source-mark { font-size: .75em; padding: 0; }
+  .source-mark i { font-size: inherit; font-style: normal; }
+  .source-mark > span { border: 0 !important; min-width: 0; padding: 0; }
+  .sources .host { display: none; }
+  .sources a { color: inherit; }
+  .sources a::after {
+    content: " (" attr(href) ")"; direction: ltr; font-size: .9em; overflow-wrap: anywhere;
+    unicode-bidi: isolate;
+  }
+}
 `;
 
 /** @type {WeakMap<HTMLElement, AnswerSources>} */
 const shown = new WeakMap();
+/** The lists of sources on the page. @type {Set<HTMLDetailsElement>} */
+const lists = new Set();
 
 /**
  * @param {HTMLElement} answer @param {unknown} told the sources as the server sends them
  * @param {import("../agui/types.d.ts").MessageContext} context
  */
 export function show(answer, told, { strings }) {
+  openForPrint();
   const sources = shown.get(answer) ?? new AnswerSources(answer, { ...SOURCE_WORDS, ...strings });
   shown.set(answer, sources);
   sources.update(told);
@@ -89,6 +103,8 @@ class AnswerSources {
     this.#list.replaceChildren(h("summary", {}, icon("chevron"), count), items);
     if (!sources.length) return this.#list.remove();
     this.#answer.append(this.#list);
+    for (const list of lists) if (!list.isConnected) lists.delete(list);
+    lists.add(this.#list);
     adopt(this.#list, STYLE);
     this.#addMarks();
   }
@@ -105,22 +121,49 @@ class AnswerSources {
   /** @param {Text} text */
   #markIn(text) {
     // From the end, so that positions stay true.
-    for (const { 0: written, 1: digits, index } of [...text.data.matchAll(MARK)].reverse()) {
-      const source = this.#sources.get(Number(digits));
-      if (!source) continue;
-      const rest = text.splitText(index);
-      rest.deleteData(0, written.length);
-      rest.before(this.#mark(source, written));
+    for (const { sources, start, end } of marksIn(text.data, this.#sources).reverse()) {
+      const rest = text.splitText(start);
+      rest.deleteData(0, end - start);
+      rest.before(this.#mark(sources));
     }
   }
 
-  /** @param {Source} source @param {string} written */
-  #mark({ number, title }, written) {
-    const label = format(this.#words.sourceMark, { number, title });
-    const look = { type: "button", class: "source-mark", "aria-label": label };
-    const mark = h("button", look, written);
-    mark.addEventListener("click", () => this.#goTo(number, mark));
+  /** @param {Source[]} sources */
+  #mark(sources) {
+    const [{ number, title }] = sources;
+    const { sourceMark, sourceMarks, lang } = this.#words;
+    const titles = new Intl.ListFormat(lang).format(sources.map((source) => source.title));
+    const label =
+      sources.length > 1 ? format(sourceMarks, { titles }) : format(sourceMark, { number, title });
+    const look = {
+      type: "button", class: "source-mark", "aria-label": label, "aria-haspopup": "dialog",
+      "aria-expanded": "false", "aria-controls": "source-card",
+    };
+    const numbers = sources.map((source) =>
+      h("span", {}, h("i", {}, "["), String(source.number), h("i", {}, "]")),
+    );
+    const mark = h("button", look, ...numbers);
+    const toList = (/** @type {number} */ wanted) => this.#goTo(wanted, mark);
+    const cited = { mark, sources, toList };
+    mark.addEventListener("pointerenter", async ({ pointerType }) => {
+      if (pointerType === "mouse") (await this.#card(mark))?.look(cited);
+    });
+    mark.addEventListener("focus", async () => {
+      if (mark.matches(":focus-visible")) (await this.#card(mark))?.look(cited);
+    });
+    mark.addEventListener("click", async () => {
+      const card = await this.#card(mark);
+      if (card) card.pin(cited);
+      else toList(number);
+    });
     return mark;
+  }
+
+  /** @param {HTMLElement} mark */
+  async #card(mark) {
+    const module = await lazy(() => import("./source-card.js"));
+    const panel = mark.closest(".panel");
+    return module && panel && module.cardOf(panel, this.#words);
   }
 
   /** @param {number} number @param {HTMLElement} mark */
@@ -141,44 +184,29 @@ class AnswerSources {
   }
 }
 
-/** @param {unknown} told @returns {Source[]} */
-function readSources(told) {
-  /** @type {unknown[]} */
-  const all = Array.isArray(told) ? told : [];
-  return all
-    .filter(isNumbered)
-    .map(({ number, title, url, quote }) => {
-      const address = addressOf(url);
-      return {
-        number,
-        title: String(title || address?.host || ""),
-        url: address,
-        quote: String(quote ?? ""),
-      };
-    });
-}
+let opensForPrint = false;
 
-/** @param {unknown} told @returns {told is Told} */
-const isNumbered = (told) => Number.isInteger(Object(told).number);
-
-/** The address that a source may link to. @param {unknown} url */
-function addressOf(url) {
-  if (typeof url !== "string" || !url) return null;
-  try {
-    const address = new URL(url, document.baseURI);
-    return ["http:", "https:"].includes(address.protocol) ? address : null;
-  } catch {
-    return null;
-  }
+/** Open the lists while the page is printed. */
+function openForPrint() {
+  if (opensForPrint) return;
+  opensForPrint = true;
+  /** @type {HTMLDetailsElement[]} */
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...lists].filter((list) => list.isConnected && !list.open);
+    for (const list of opened) list.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const list of opened) list.open = false;
+  });
 }
 
 /** @param {Source} source */
 function itemOf({ number, title, url, quote }) {
-  const link = { target: "_blank", rel: "noopener noreferrer" };
   return h(
     "li",
     { value: number, tabindex: "-1" },
-    url ? h("a", { href: url.href, ...link }, title) : title,
+    url ? h("a", { href: url.href, ...NEW_TAB }, title) : title,
     url && url.host !== location.host && h("small", { class: "host", dir: "ltr" }, url.host),
     quote && h("blockquote", { dir: "auto" }, quote),
   );

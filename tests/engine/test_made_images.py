@@ -1,0 +1,328 @@
+"""The images that models and tools make: kept as their owner's files, shown where they were made, seen again."""
+
+import base64
+import json
+import struct
+import zlib
+from io import StringIO
+from typing import Any
+
+import jsonpatch
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.management import call_command
+from pydantic_ai import BinaryContent, BinaryImage, ToolReturn
+from pydantic_ai._parts_manager import ModelResponsePartsManager
+from pydantic_ai.messages import FilePart, TextPart
+from pydantic_ai.models import override_allow_model_requests
+
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
+from agui.contrib.attachments.image_sizes import size_of
+from agui.contrib.attachments.models import Attachment
+from agui.contrib.attachments.tool import READ_ATTACHMENT
+from agui.models import Message, Run
+from agui.testing import Part, call, say, think
+from engine.conftest import Client, parts_of, results_of, script
+from engine.provider_stub import Answer, Body, ProviderStub
+from engine.providers import model_of
+from engine.wire import check_stream
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+
+
+def png(width: int = 3, height: int = 2, shade: int = 0) -> bytes:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + bytes([shade]) * width for _ in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def image(shade: int = 0, **about: Any) -> BinaryImage:
+    return BinaryImage(png(shade=shade), media_type="image/png", **about)
+
+
+@pytest.fixture(autouse=True)
+def media(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    def paint(self: Any, vendor_part_id: Any, part: FilePart) -> list[Any]:
+        return [self.handle_part(vendor_part_id=vendor_part_id, part=part)]
+
+    monkeypatch.setattr(ModelResponsePartsManager, "paint", paint, raising=False)
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return settings.MEDIA_ROOT
+
+
+def paint(*files: BinaryContent, **about: Any) -> Part:
+    return Part("paint", [{"part": FilePart(file, **about)} for file in files])  # type: ignore[dict-item]
+
+
+registry = ToolRegistry()
+
+
+@tool(registry)
+def draw(prompt: str, shade: int = 0) -> BinaryImage:
+    """Draw something."""
+    return image(shade)
+
+
+@tool(registry)
+def shoot() -> ToolReturn[str]:
+    """Take a shot of the page."""
+    return ToolReturn("Taken.", content=["Look:", image(7)])
+
+
+def images_of(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The images of each activity, as a strict client has them in the end."""
+    check_stream(events)
+    shown: dict[str, Any] = {}
+    for event in events:
+        if event["type"] == "ACTIVITY_SNAPSHOT":
+            assert event["activityType"] == "images"
+            shown[event["messageId"]] = event["content"]["images"]
+        elif event["type"] == "ACTIVITY_DELTA":
+            whole = {"images": shown[event["messageId"]]}
+            shown[event["messageId"]] = jsonpatch.apply_patch(whole, event["patch"])["images"]
+    return list(shown.values())
+
+
+def roles(thread: dict[str, Any]) -> list[str]:
+    return [message["role"] for message in thread["messages"]]
+
+
+async def everything(client: Client) -> str:
+    rows: list[Any] = [data async for data in Message.objects.values_list("data", flat=True)]
+    rows += [draft async for draft in Run.objects.values_list("draft", flat=True)]
+    return json.dumps([rows, await client.thread()])
+
+
+async def body_of(client: Client, path: str) -> tuple[int, bytes]:
+    response = await client.get(path)
+    body = b"".join([chunk async for chunk in response]) if response.streaming else response.content
+    return response.status_code, body
+
+
+async def test_a_models_image_is_kept_and_shown_at_its_place(client: Client, other_client: Client):
+    with script([say("Look:"), paint(image()), say("Nice?")], say("Yes.")) as model:
+        events = await client.run("Paint")
+        thread = await client.thread()
+        await client.run("Is it?")
+    [[row]] = images_of(events)
+    attachment = await Attachment.objects.aget()
+
+    assert row == {
+        "id": str(attachment.pk),
+        "url": f"attachments/{attachment.pk}/",
+        "name": "image-1.png",
+        "mime": "image/png",
+        "size": len(png()),
+        "width": 3,
+        "height": 2,
+    }
+    assert roles(thread) == ["user", "assistant", "activity", "assistant"]
+    assert [message["content"] for message in thread["messages"][1:]] == ["Look:", {"images": [row]}, "Nice?"]
+    streamed = [event["messageId"] for event in events if event["type"] in ("TEXT_MESSAGE_START", "ACTIVITY_SNAPSHOT")]
+    assert [message["id"] for message in thread["messages"][1:]] == streamed
+    assert base64.b64encode(png()).decode() not in json.dumps(events) + await everything(client)
+    assert await body_of(client, row["url"]) == (200, png())
+    assert (await body_of(other_client, row["url"]))[0] == 404
+    # The model sees it again: its bytes, between its texts.
+    [answer] = [message.parts for message in model.requests[1].messages if message.kind == "response"]
+    assert [type(part) for part in answer] == [TextPart, FilePart, TextPart]
+    assert answer[1].content.data == png()
+
+
+async def test_a_provider_gets_its_own_image_back(client: Client, settings: Any):
+    pytest.importorskip("google.genai")
+    data = base64.b64encode(png()).decode()
+    part = {"inlineData": {"mimeType": "image/png", "data": data}, "thoughtSignature": "c2ln"}
+    chunk = {"candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
+    with ProviderStub() as stub, override_allow_model_requests(True):
+        stub.replies = [Body([f"data: {json.dumps(chunk)}\r\n\r\n"]), Answer("Red now.")]
+        view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model_of("google", stub.url)))
+        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+        [[row]] = images_of(await client.run("Paint"))
+        await client.run("In red")
+        [_, answer, _] = stub.requests[-1].body["contents"]
+
+    [sent] = answer["parts"]
+    assert (sent["inlineData"]["data"], sent["thoughtSignature"]) == (data, "c2ln")
+    assert len(stub.requests) == 2  # An answer of an image alone is one.
+    assert await body_of(client, row["url"]) == (200, png())
+
+
+@pytest.mark.parametrize("api", ["chat", "google"])
+async def test_a_response_without_an_end_is_stopped(client: Client, settings: Any, api: str):
+    pytest.importorskip("google.genai")
+    settings.AGUI = {**settings.AGUI, "MAX_RESPONSE_BYTES": 100_000}
+    sent = 0
+
+    def endless() -> Any:
+        nonlocal sent
+        yield "data: "
+        while sent < 50_000_000:
+            sent += 50_000
+            yield "A" * 50_000
+
+    with ProviderStub() as stub, override_allow_model_requests(True):
+        stub.replies = [Body(endless())]
+        view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model_of(api, stub.url)))
+        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+        events = await client.run("Paint")
+
+    assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "output_limit")
+    assert sent < 50_000_000
+
+
+async def test_a_sketch_makes_place_for_its_image(client: Client):
+    sketches = [paint(image(1), image(2), image(3), id="ig_1", provider_name="x")]
+    with script(sketches):
+        events = await client.run("Paint")
+    [[row]] = images_of(events)
+
+    assert await body_of(client, row["url"]) == (200, png(shade=3))
+    assert await Attachment.objects.acount() == 1
+
+
+async def test_images_without_words_between_them_are_shown_together(client: Client):
+    first = [paint(image(1)), paint(image(2)), say("And:"), paint(image(3))]
+    with script([think("Hm"), *first]):
+        events = await client.run("Paint")
+    thread = await client.thread()
+
+    assert [len(rows) for rows in images_of(events)] == [2, 1]
+    assert roles(thread) == ["user", "reasoning", "activity", "assistant", "activity"]
+    assert [len(message["content"]["images"]) for message in thread["messages"] if message["role"] == "activity"] == [
+        2,
+        1,
+    ]
+
+
+async def test_a_tools_image_is_kept_with_the_words_it_was_made_from(client: Client, mount: Any):
+    calls = [call("draw", prompt="A red  fox", shade=1, _id="a"), call("draw", prompt="A hen", shade=2, _id="b")]
+    model = mount(registry, calls, say("Here."), say("Thanks."))
+    events = await client.run("Draw")
+    thread = await client.thread()
+    await client.run("Nice")
+    [rows] = images_of(events)
+    ids = {row["alt"]: row["id"] for row in rows}
+
+    assert list(ids) == ["A red fox", "A hen"]
+    assert {row["name"].partition("-")[0] for row in rows} == {"draw"}
+    words = {event["toolCallId"]: event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"}
+    assert words["a"] == f"[image/png, {len(png(shade=1))} bytes, kept as {ids['A red fox']}]"
+    assert words == {one["toolCallId"]: one["content"] for one in thread["messages"] if one["role"] == "tool"}
+    # The model has seen it at once, and sees it again in the next turn, with its words.
+    assert results_of(model.requests[1])["a"].content.data == png(shade=1)
+    again = results_of(model.requests[2])["a"].content
+    assert (again[0], again[1].data, again[1].identifier) == (words["a"], png(shade=1), ids["A red fox"])
+    assert base64.b64encode(png(shade=1)).decode() not in json.dumps(events) + await everything(client)
+
+
+async def test_what_a_tool_lets_the_model_look_at_is_shown_too(client: Client, mount: Any):
+    model = mount(registry, call("shoot", _id="s"), say("I see."), say("Yes."))
+    [[row]] = images_of(await client.run("Shoot"))
+    await client.run("Really?")
+
+    assert await body_of(client, row["url"]) == (200, png(shade=7))
+    assert results_of(model.requests[2])["s"].content[1].data == png(shade=7)
+
+
+async def test_only_as_many_images_are_kept_as_the_settings_allow(client: Client, settings: Any):
+    settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"MAX_IMAGES": 2, "MAX_BYTES": 5000}}
+    large = BinaryImage(png(90, 90) + b"\0" * 5000, media_type="image/png")
+    drawn = BinaryContent(SVG, media_type="image/svg+xml")
+    with script([paint(drawn, large), *(paint(image(n)) for n in range(40))], say("Yes.")) as model:
+        events = await client.run("Paint")
+        thread = await client.thread()
+        await client.run("And?")
+    [rows] = images_of(events)
+    [told] = [event["value"] for event in events if event.get("name") == "images_not_kept"]
+    texts = [message for message in thread["messages"] if message["role"] == "assistant"]
+
+    assert len(rows) == await Attachment.objects.acount() == 2
+    assert [one["reason"] for one in told["images"]] == ["unknown_kind", "too_large", *["too_many"] * 18]
+    assert told["images"][0] == {"mime": "image/svg+xml", "size": len(SVG), "reason": "unknown_kind"}
+    assert texts[-1]["metadata"]["images_not_kept"] == told["images"]
+    assert f"[An image was made here that is not kept: image/png, {len(large.data)} bytes]" in texts[0]["content"]
+    sent = [part for part in parts_of(model.requests[1]) if isinstance(part, FilePart)]
+    assert [len(part.content.data) for part in sent] == [len(png()), len(png(shade=1))]
+    assert "Binary" not in json.dumps(thread)
+    assert "None" not in json.dumps(thread)
+
+
+async def test_an_owner_without_room_is_told(client: Client, settings: Any):
+    settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"MAX_TOTAL_BYTES": len(png(shade=1)) + 1}}
+    with script([paint(image(1)), paint(image(2)), say("There.")], say("Yes.")) as model:
+        events = await client.run("Paint")
+        await client.run("And?")
+    [told] = [event["value"]["images"] for event in events if event.get("name") == "images_not_kept"]
+
+    assert [len(rows) for rows in images_of(events)] == [1]
+    assert [one["reason"] for one in told] == ["no_room"]
+    assert "[An image was made here that is not kept: image/png]" in str(model.requests[1].messages)
+
+
+async def test_the_images_go_with_their_thread_and_no_earlier(client: Client, settings: Any, media: Any):
+    settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"RETENTION_HOURS": 1}}
+    with script([paint(image()), say("There.")], [paint(image(9)), say("There.")]):
+        [[row]] = images_of(await client.run("Paint"))
+        await client.run("Paint", thread="t2")
+    await Attachment.objects.aupdate(created_at="2020-01-01T00:00:00Z")
+    await sync_to_async(call_command)("prune_agent_data", stdout=StringIO())
+    assert await Attachment.objects.acount() == 2
+
+    await client.http.delete("/agent/threads/t1/")
+    assert await Attachment.objects.acount() == 1
+    assert (await body_of(client, row["url"]))[0] == 404
+    assert len([path for path in media.rglob("*") if path.is_file()]) == 1
+
+
+async def test_an_image_that_was_deleted_is_words_for_the_model(client: Client, mount: Any):
+    model = mount(registry, [say("Look:"), paint(image())], call("draw", prompt="x", _id="d"), say("So."), say("Yes."))
+    await client.run("Paint")
+    await client.run("Draw")
+    await Attachment.objects.all().adelete()
+    await client.run("And?")
+
+    sent = parts_of(model.requests[3])
+    assert not [part for part in sent if isinstance(part, FilePart)]
+    assert "[An image was made here that is not kept: image/png]" in str(sent)
+    assert "kept as" in results_of(model.requests[3])["d"].content
+
+
+async def test_a_tool_of_the_project_finds_them_among_the_files(client: Client, mount: Any):
+    model = mount(registry, [paint(image(4)), say("There.")], say("Yes."))
+    await client.run("Paint")
+    await client.run("Look at it again")
+    assert READ_ATTACHMENT not in model.requests[0].tools
+    assert READ_ATTACHMENT in model.requests[1].tools
+
+
+JPEG = bytes.fromhex("ffd8ffe000104a46494600010100000100010000ffc0001108000500070301220002110103110100ffd9")
+WEBP = b"RIFF\x1a\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + (8).to_bytes(3, "little") + (3).to_bytes(3, "little")
+LOSSY = b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\x30\x01\0\x9d\x01\x2a" + (9).to_bytes(2, "little") + (4).to_bytes(2, "little")
+LOSSLESS = b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f" + (8 | 3 << 14).to_bytes(4, "little")
+GIF = b"GIF89a" + (9).to_bytes(2, "little") + (4).to_bytes(2, "little")
+SIZES = [
+    (png(9, 4), "image/png", (9, 4)),
+    (JPEG, "image/jpeg", (7, 5)),
+    (GIF, "image/gif", (9, 4)),
+    (WEBP, "image/webp", (9, 4)),
+    (LOSSY, "image/webp", (9, 4)),
+    (LOSSLESS, "image/webp", (9, 4)),
+]
+
+
+@pytest.mark.parametrize(("data", "media_type", "size"), SIZES)
+def test_the_size_of_an_image_is_read(data: bytes, media_type: str, size: tuple[int, int]):
+    assert size_of(data, media_type) == size
+    for length in range(len(data)):
+        assert size_of(data[:length], media_type) in (None, size)  # Nothing raises.
+
+
+def test_other_files_have_no_size():
+    assert size_of(SVG, "image/svg+xml") is None
+    assert size_of(png(0, 4), "image/png") is None
