@@ -84,8 +84,8 @@ def test_a_document_grows_beside_the_messages_and_keeps_its_versions(chat):
     chat.keyboard.press("Escape")
     expect(card(chat, "New Document")).to_be_focused()
     # A page can open a document, and another conversation closes it.
-    assert chat.locator("agui-chat").evaluate("chat => chat.openDocument('no')") is False
-    assert chat.locator("agui-chat").evaluate("chat => chat.openDocument('report')") is True
+    assert chat.locator("agui-chat").evaluate("chat => chat.openActivity('document', 'no')") is False
+    assert chat.locator("agui-chat").evaluate("chat => chat.openActivity('document', 'report')") is True
     expect(panel(chat).locator(".prose")).to_have_text("Third")
     chat.locator("agui-chat").evaluate("chat => chat.newChat()")
     expect(panel(chat)).to_have_count(0)

@@ -10,10 +10,7 @@ class DocumentsConfig(Part):
     name = "agui.contrib.documents"
     label = "agui_documents"
     verbose_name = "Agent: documents"
-    page_modules = {
-        "activity:document": "agui_documents/documents.js",
-        "documents": "agui_documents/documents.js",
-    }
+    page_modules = {"activity:document": "agui_documents/documents.js"}
 
     def annotate_answer(self, run: Any, new: "list[ModelMessage]") -> None:
         # This import loads pydantic-ai, which start-up doesn't need.

@@ -61,8 +61,8 @@ export declare class AguiChatElement extends HTMLElement {
   send(text: string, attachments?: import("./types.d.ts").Attachment[]): Promise<Outcome>;
   /** Show a conversation. Resolves when it is there; rejects if it can't be shown. */
   open(threadId: string): Promise<Outcome>;
-  /** Show a document of this conversation, at its last version; false if there is none with this id. */
-  openDocument(id: string): Promise<boolean>;
+  /** Open what a tool has shown, such as a "document"; false if there is none with this id, or it can't be opened. */
+  openActivity(type: string, id: string): Promise<boolean>;
   newChat(): void;
   toggle(collapsed?: boolean): void;
   // What a page registers; each returns a function that takes it back.

@@ -200,10 +200,10 @@ export class AguiChatElement extends HTMLElement {
     return (await this.#own()).open(this, threadId);
   }
 
-  /** Show a document of this conversation; false if it has none. @param {string} id */
-  async openDocument(id) {
-    const module = await moduleOf(this, "documents");
-    return Boolean(await module?.openDocument(this, id));
+  /** Open what a tool has shown; false if there is no such thing. @type {PublicElement["openActivity"]} */
+  async openActivity(type, id) {
+    const module = await moduleOf(this, `activity:${type}`);
+    return Boolean(await module?.open?.(this, id));
   }
 
   /** @param {string} threadId */

@@ -429,6 +429,8 @@ export type Table = typeof import("./words/strings.js").STRINGS &
 /** What a module under `activity:<type>` exports. `update` throws for what it can't show. */
 export interface ActivityModule {
   view: (context: ViewContext) => View;
+  /** Open what is shown under an id of the tool's own; false if there is none. */
+  open?: (host: HTMLElement, id: string) => boolean | Promise<boolean>;
 }
 export interface ViewContext {
   strings: import("./words/strings.js").Strings;
@@ -458,7 +460,6 @@ export interface PartModules {
   [call: `call:${string}`]: CallModule;
   /** Loaded when the first run has ended. */
   [run: `run:${string}`]: RunModule;
-  documents: Pick<typeof import("../agui_documents/documents.js"), "openDocument">;
   math: { drawFormulas: (codes: Element[]) => void };
   upload: {
     post: (
