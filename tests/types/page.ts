@@ -51,12 +51,14 @@ for (const takeBack of registered) takeBack();
 export async function ask(text: string): Promise<Outcome> {
   const { status } = await chat.open("7d2e4a3c-0000-4000-8000-000000000000");
   if (status === "waiting") throw new Error("The conversation asks something.");
+  await chat.openDocument("report");
   return chat.send(text);
 }
 
 chat.addEventListener("ag-ui-run-finished", ({ detail: { status, error } }) => {
   if (status === "failed") console.warn(error?.code, error?.runId);
 });
+chat.addEventListener("ag-ui-document", ({ detail: { id, version } }) => id?.concat(version.toFixed()));
 chat.addEventListener("ag-ui-submit", (event) => event.detail.text || event.preventDefault());
 
 // @ts-expect-error: an action is in one of three places
