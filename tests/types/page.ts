@@ -51,7 +51,7 @@ for (const takeBack of registered) takeBack();
 export async function ask(text: string): Promise<Outcome> {
   const { status } = await chat.open("7d2e4a3c-0000-4000-8000-000000000000");
   if (status === "waiting") throw new Error("The conversation asks something.");
-  await chat.openDocument("report");
+  await chat.openActivity("document", "report");
   return chat.send(text);
 }
 

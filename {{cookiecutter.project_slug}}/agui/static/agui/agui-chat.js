@@ -200,7 +200,10 @@ export class AguiChatElement extends HTMLElement {
     return (await this.#own()).open(this, threadId);
   }
 
-  /** Open what a tool has shown; false if there is no such thing. @type {PublicElement["openActivity"]} */
+  /**
+   * Open what a tool has shown; false if there is no such thing.
+   * @type {PublicElement["openActivity"]}
+   */
   async openActivity(type, id) {
     const module = await moduleOf(this, `activity:${type}`);
     return Boolean(await module?.open?.(this, id));
