@@ -44,6 +44,7 @@ def watch_responses(model: Any) -> None:
     """Let a model's HTTP client refuse responses without an end, and errors that look like none."""
     client = getattr(model, "client", None)
     google = getattr(client, "_api_client", None)
+    http: Any
     for http in (getattr(client, "_client", None), getattr(google, "_async_httpx_client", None)):
         hooks = getattr(http, "event_hooks", None)
         if hooks and limit_size not in hooks["response"]:
