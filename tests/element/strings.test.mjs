@@ -13,7 +13,6 @@ import { QUESTION_WORDS } from "./agui/approvals/question.js";
 import { ATTACHMENT_WORDS } from "./agui_attachments/attachments.js";
 import { INTAKE_WORDS } from "./agui_attachments/intake.js";
 import { LEFT_OUT_WORDS } from "./agui_attachments/left-out.js";
-import { NOT_KEPT_WORDS } from "./agui_attachments/not-kept.js";
 import { READ_WORDS } from "./agui_attachments/read-call.js";
 import { PLAN_WORDS } from "./agui/tools/plan.js";
 import { EDITOR_WORDS } from "./agui/messages/editor.js";
@@ -76,7 +75,6 @@ const STRINGS = {
   ...IMAGE_WORDS,
   ...INTAKE_WORDS,
   ...LEFT_OUT_WORDS,
-  ...NOT_KEPT_WORDS,
   ...MENTION_WORDS,
   ...MENU_WORDS,
   ...MICROPHONE_WORDS,

@@ -61,8 +61,8 @@ class AttachmentsConfig(Part):
         "activity:images": "agui_attachments/images.js",
         "composer:attachments": "agui_attachments/intake.js",
         "metadata:attachments": "agui_attachments/sent-files.js",
-        "metadata:files_left_out": "agui_attachments/left-out.js",
-        "metadata:images_not_kept": "agui_attachments/not-kept.js",
+        "metadata:files_left_out": "agui_attachments/sent-files.js",
+        "metadata:images_not_kept": "agui_attachments/sent-files.js",
         "call:read_attachment": "agui_attachments/read-call.js",
         "upload": "agui_attachments/files.js",
     }

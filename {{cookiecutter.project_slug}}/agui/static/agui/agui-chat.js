@@ -206,7 +206,7 @@ export class AguiChatElement extends HTMLElement {
    */
   async openActivity(type, id) {
     const module = await moduleOf(this, `activity:${type}`);
-    return Boolean(await module?.open?.(this, id));
+    return Boolean(await module?.openActivity?.(this, id));
   }
 
   /** @param {string} threadId */

@@ -382,7 +382,6 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("../agui_attachments/attachments.js").ATTACHMENT_WORDS &
   typeof import("../agui_attachments/intake.js").INTAKE_WORDS &
   typeof import("../agui_attachments/left-out.js").LEFT_OUT_WORDS &
-  typeof import("../agui_attachments/not-kept.js").NOT_KEPT_WORDS &
   typeof import("../agui_attachments/read-call.js").READ_WORDS &
   typeof import("./page/background.js").BACKGROUND_WORDS &
   typeof import("../agui_charts/chart.js").CHART_WORDS &
@@ -430,7 +429,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
 export interface ActivityModule {
   view: (context: ViewContext) => View;
   /** Open what is shown under an id of the tool's own; false if there is none. */
-  open?: (host: HTMLElement, id: string) => boolean | Promise<boolean>;
+  openActivity?: (host: HTMLElement, id: string) => boolean | Promise<boolean>;
 }
 export interface ViewContext {
   strings: import("./words/strings.js").Strings;
@@ -503,7 +502,7 @@ export interface BarAddition {
 }
 /** What a module under `metadata:<key>` exports; called with each change. */
 export interface MetadataModule {
-  show: (message: HTMLElement, value: unknown, context: MessageContext) => void;
+  show: (message: HTMLElement, value: unknown, context: MessageContext, key: string) => void;
 }
 /** What a module under `last:<key>` exports: what stands below the conversation. */
 export interface LastModule {

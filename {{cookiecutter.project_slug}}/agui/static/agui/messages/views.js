@@ -68,7 +68,7 @@ function metadataTeller(context) {
       const isThere = value && partModules(context.host)[name];
       if (!isThere) continue;
       moduleOf(context.host, name).then((it) => {
-        if (it) it.show(element, value, context);
+        if (it) it.show(element, value, context, key);
         else told = undefined; // The next change tries again.
       });
     }

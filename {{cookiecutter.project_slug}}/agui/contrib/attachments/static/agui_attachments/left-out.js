@@ -1,19 +1,21 @@
 // @ts-check
-/** Below an answer: tell that the model could not read a file. */
+/** What a run could do nothing with: files that the model can't read, images that are not kept. */
 import { h } from "../agui/dom/elements.js";
 
 /** In English; the tables of other languages have these, too. */
 export const LEFT_OUT_WORDS = {
   filesLeftOut: "The assistant can't read a file of this conversation and goes on without it.",
+  imagesNotKept: "Not every image of this answer is kept: there are too many, or one is too large.",
 };
 
-/** @type {import("../agui/types.d.ts").MetadataModule["show"]} */
-export function show(answer, _, { strings }) {
-  tell(answer, "left-out", { ...LEFT_OUT_WORDS, ...strings }.filesLeftOut);
-}
-
-/** @param {HTMLElement} answer @param {string} name @param {string} text */
-export function tell(answer, name, text) {
-  if (answer.querySelector(`:scope > .${name}`)) return;
-  answer.append(h("p", { class: `notice turn-note ${name}` }, text));
+/**
+ * @param {HTMLElement} answer
+ * @param {string} key of its metadata
+ * @param {import("../agui/words/strings.js").Strings} strings
+ */
+export function tellLeftOut(answer, key, strings) {
+  if (answer.querySelector(`:scope > .${key}`)) return;
+  const { filesLeftOut, imagesNotKept } = { ...LEFT_OUT_WORDS, ...strings };
+  const text = key === "images_not_kept" ? imagesNotKept : filesLeftOut;
+  answer.append(h("p", { class: `notice turn-note ${key}` }, text));
 }

@@ -9,6 +9,7 @@ import { lazy } from "../agui/dom/lazy.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { FILE_WORDS, fileFace, fileList, ownText, readFiles, reasonOf } from "./file-face.js";
 import { FILE_STYLE } from "./file-style.js";
+import { tellLeftOut } from "./left-out.js";
 import { fileUrl } from "./files.js";
 import { download } from "./download.js";
 import { PICTURES, pictureOf } from "./picture.js";
@@ -30,14 +31,17 @@ const STYLE = `
 
 /**
  * Put the files before the text of their message, and hide the text if it has only their names.
+ * Below an answer, tell what the run could do nothing with.
  * @param {HTMLElement} message
  * @param {unknown} named the files, as the message names them
  * @param {Context} context
+ * @param {string} key
  */
-export function show(message, named, context) {
+export function show(message, named, context, key) {
   /** @type {HTMLElement | null} */
   const bubble = message.querySelector(".bubble");
-  if (!bubble || !context.host.dataset.attachmentsUrl) return;
+  if (!bubble) return tellLeftOut(message, key, context.strings);
+  if (!context.host.dataset.attachmentsUrl) return;
   const files = readFiles(named);
   const images = files.filter(isImage).map((file) => ({ ...file, alt: file.name }));
   const items = files.map((file) => sentFile(file, images, context));

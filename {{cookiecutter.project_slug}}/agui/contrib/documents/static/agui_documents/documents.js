@@ -34,7 +34,7 @@ export function view({ host, load }) {
  * Open the last version of a document; false if the conversation has no such document.
  * @param {HTMLElement} host @param {string} id
  */
-export function open(host, id) {
+export function openActivity(host, id) {
   return shelfOf(host).open(id);
 }
 
