@@ -79,7 +79,7 @@ def print_weights(browser: Browser, live: LiveProject) -> None:
     stream(page, answer(1))
     page.get_by_role("textbox", name="Your message").fill("list tasks")
     page.keyboard.press("Enter")
-    page.locator(".tool summary").first.wait_for()
+    page.locator(".tool").first.wait_for(state="attached")  # The page draws this tool itself.
     page.wait_for_load_state("networkidle")
     used = sum(weights.values())
     page.context.close()
