@@ -21,6 +21,7 @@ from agui.contrib.attachments.image_sizes import size_of
 from agui.contrib.attachments.models import Attachment
 from agui.contrib.attachments.tool import READ_ATTACHMENT
 from agui.models import Message, Run
+from agui.stores.deletion import delete_thread
 from agui.testing import Part, call, say, think
 from engine.conftest import Client, parts_of, results_of, script
 from engine.provider_stub import Answer, Body, ProviderStub
@@ -263,6 +264,57 @@ async def test_an_owner_without_room_is_told(client: Client, settings: Any):
     assert [len(rows) for rows in images_of(events)] == [1]
     assert [one["reason"] for one in told] == ["no_room"]
     assert "[An image was made here that is not kept: image/png]" in str(model.requests[1].messages)
+
+
+async def test_an_image_without_a_file_is_words_for_the_model(client: Client, settings: Any):
+    settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"MAX_TOTAL_BYTES": 1}}
+    with script([paint(image()), say("There.")], say("Yes.")) as model:
+        assert images_of(await client.run("Paint")) == []
+        await client.run("And?")
+
+    sent = parts_of(model.requests[1])
+    assert not [part for part in sent if isinstance(part, FilePart)]
+    assert "[An image was made here that is not kept: image/png]" in str(sent)
+
+
+async def test_a_result_of_deleted_images_alone_is_empty(client: Client, mount: Any):
+    shots = ToolRegistry()
+
+    @tool(shots)
+    def shoot() -> ToolReturn[list[str]]:
+        """Take a shot of the page."""
+        return ToolReturn([], content=[image(7)])
+
+    model = mount(shots, call("shoot", _id="s"), say("I see."), say("Yes."), say("No."))
+    [[row]] = images_of(await client.run("Shoot"))
+    await client.run("Really?")
+    await Attachment.objects.filter(pk=row["id"]).adelete()
+    await client.run("Really?")
+
+    assert results_of(model.requests[2])["s"].content.data == png(shade=7)
+    assert results_of(model.requests[3])["s"].content == []
+
+
+@pytest.mark.parametrize("begins_anew", [False, True])
+async def test_an_image_for_a_deleted_thread_is_deleted(client: Client, mount: Any, media: Any, begins_anew: bool):
+    late = ToolRegistry()
+
+    @tool(late)
+    async def draw() -> BinaryImage:
+        """Draw something."""
+        # As another process does: this one does not know.
+        run = await Run.objects.aget(thread_id="t1")
+        await sync_to_async(delete_thread)("t1", run.scope)
+        if begins_anew:
+            await Run.objects.acreate(run_id="new", thread_id="t1", scope=run.scope, status="finished")
+        return image()
+
+    mount(late, call("draw", _id="d"), say("Here."))
+    await client.run("Draw")
+
+    # A new thread of the same id may need the file.
+    assert await Attachment.objects.acount() == begins_anew
+    assert len([path for path in media.rglob("*") if path.is_file()]) == begins_anew
 
 
 async def test_the_images_go_with_their_thread_and_no_earlier(client: Client, settings: Any, media: Any):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from agui.deps import AgentDeps
     from agui.models import AbstractConversation
+    from agui.part_values import EndedRun
     from agui.protocol.types import BaseEvent
     from agui.stores import annotations
 else:
@@ -157,6 +158,10 @@ class AttachmentsConfig(Part):
     def _left_out(self, run: Any) -> dict[str, Any]:
         files = run.served.kept.get(self.label)
         return files.left_out if files else {}
+
+    def run_ended(self, run: "EndedRun") -> None:
+        if run.is_deleted:
+            references.delete_late(run.thread_id, run.scope)
 
     def thread_forked(self, source_id: str, thread_id: str, scope: str) -> None:
         references.copy_uses(source_id, thread_id, scope)
