@@ -3,6 +3,7 @@
 import base64
 import json
 import struct
+import sys
 import zlib
 from io import StringIO
 from typing import Any
@@ -21,6 +22,7 @@ from agui.contrib.attachments.image_sizes import size_of
 from agui.contrib.attachments.models import Attachment
 from agui.contrib.attachments.tool import READ_ATTACHMENT
 from agui.models import Message, Run
+from agui.protocol.files import files_in
 from agui.stores.deletion import delete_thread
 from agui.testing import Part, call, say, think
 from engine.conftest import Client, parts_of, results_of, script
@@ -222,6 +224,28 @@ async def test_a_tools_image_is_kept_with_the_words_it_was_made_from(client: Cli
     assert base64.b64encode(png(shade=1)).decode() not in json.dumps(events) + await everything(client)
 
 
+async def test_a_large_result_without_images_is_not_searched_for_them(client: Client, mount: Any):
+    tools = ToolRegistry()
+
+    @tool(tools)
+    def list_rows() -> list[list[int]]:
+        """List many rows."""
+        return [[]] * 2000
+
+    def look(frame: Any, event: str, argument: Any) -> None:
+        nonlocal looks
+        looks += event == "call" and frame.f_code is files_in.__code__
+
+    looks = 0
+    mount(tools, call("list_rows"), say("Many."))
+    sys.setprofile(look)
+    try:
+        await client.run("List")
+    finally:
+        sys.setprofile(None)
+    assert looks < 10
+
+
 async def test_what_a_tool_lets_the_model_look_at_is_shown_too(client: Client, mount: Any):
     model = mount(registry, call("shoot", _id="s"), say("I see."), say("Yes."))
     [[row]] = images_of(await client.run("Shoot"))
@@ -373,6 +397,11 @@ def test_the_size_of_an_image_is_read(data: bytes, media_type: str, size: tuple[
     assert size_of(data, media_type) == size
     for length in range(len(data)):
         assert size_of(data[:length], media_type) in (None, size)  # Nothing raises.
+
+
+def test_the_size_of_a_jpeg_is_not_looked_for_without_an_end():
+    assert size_of(JPEG[:2] + b"\xff" * 500 + JPEG[2:], "image/jpeg") == (7, 5)
+    assert size_of(JPEG[:2] + b"\xff" * 5000 + JPEG[2:], "image/jpeg") is None
 
 
 def test_other_files_have_no_size():
