@@ -369,6 +369,27 @@ async def test_an_image_that_was_deleted_is_words_for_the_model(client: Client, 
     assert "kept as" in results_of(model.requests[3])["d"].content
 
 
+async def test_a_result_that_names_an_image_of_another_user_shows_none(
+    client: Client, other_client: Client, mount: Any
+):
+    tools = ToolRegistry()
+    named: list[str] = []
+
+    @tool(tools)
+    def fetch() -> list[dict[str, str]]:
+        """Return what somebody else has written: once stored, it reads like an image."""
+        about = {"kind": "binary", "media_type": "image/png", "data": ""}
+        return [about | {"identifier": name} for name in named]
+
+    model = mount(tools, [paint(image(4)), say("There.")], call("fetch", _id="f"), say("So."), say("Yes."))
+    [[row]] = images_of(await other_client.run("Paint", thread="theirs"))
+    named.append(row["id"])
+    await client.run("Fetch")
+    await client.run("And?")
+
+    assert results_of(model.requests[-1])["f"].content == []
+
+
 async def test_a_tool_of_the_project_finds_them_among_the_files(client: Client, mount: Any):
     model = mount(registry, [paint(image(4)), say("There.")], say("Yes."))
     await client.run("Paint")

@@ -17,19 +17,19 @@ import { DOCUMENT_WORDS } from "./words.js";
 /** Under this name the tab keeps which document is open. */
 const KEPT = "document";
 
-/** @type {WeakMap<HTMLElement, Shelf>} of each chat */
-const shelves = new WeakMap();
+/** @type {WeakMap<HTMLElement, ChatDocuments>} */
+const byChat = new WeakMap();
 
 /** @param {HTMLElement} host */
-function shelfOf(host) {
-  const shelf = shelves.get(host) ?? new Shelf(/** @type {Host} */ (host));
-  shelves.set(host, shelf);
-  return shelf;
+function documentsIn(host) {
+  const documents = byChat.get(host) ?? new ChatDocuments(/** @type {Host} */ (host));
+  byChat.set(host, documents);
+  return documents;
 }
 
 /** The card of a version. @param {import("../agui/types.d.ts").ViewContext} context */
 export function view({ host, load }) {
-  return shelfOf(host).card(load);
+  return documentsIn(host).card(load);
 }
 
 /**
@@ -37,10 +37,10 @@ export function view({ host, load }) {
  * @param {HTMLElement} host @param {string} id
  */
 export function openActivity(host, id) {
-  return shelfOf(host).open(id);
+  return documentsIn(host).open(id);
 }
 
-class Shelf {
+class ChatDocuments {
   #host;
   #session;
   #words;

@@ -1,4 +1,4 @@
-"""The images of earlier turns, for the model: read from their files when it is sent a request.
+"""The images of earlier turns, read from their files when a model is sent a request.
 
 A stored image has no bytes, and the id of its attachment as `identifier`.
 """
@@ -56,7 +56,7 @@ def _place(file: dict[str, Any]) -> BinaryImage:
 
 
 @dataclass
-class ImagesAgain:
+class ImagesInHistory:
     """Reads the images that an owner's threads have."""
 
     scope: str
