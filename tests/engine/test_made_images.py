@@ -21,13 +21,15 @@ from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
 from agui.contrib.attachments.image_sizes import size_of
 from agui.contrib.attachments.models import Attachment
 from agui.contrib.attachments.tool import READ_ATTACHMENT
+from agui.contrib.suggestions.follow_ups import FollowUps
 from agui.models import Message, Run
 from agui.protocol.files import files_in
 from agui.stores.deletion import delete_thread
-from agui.testing import Part, call, say, think
+from agui.testing import Part, ScriptedModel, call, say, think
 from engine.conftest import Client, parts_of, results_of, script
 from engine.provider_stub import Answer, Body, ProviderStub
 from engine.providers import model_of
+from engine.test_llm import mounted
 from engine.wire import check_stream
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
@@ -177,6 +179,13 @@ async def test_a_response_without_an_end_is_stopped(client: Client, settings: An
 
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "output_limit")
     assert sent < 50_000_000
+
+
+async def test_nothing_is_suggested_after_an_image_without_words(client: Client):
+    model = ScriptedModel([[paint(image())], call("final_result", response=["Another one"])])
+    with mounted(model=model, capabilities=[FollowUps()]):
+        await client.run("Paint")
+    assert len(model.requests) == 1
 
 
 async def test_a_sketch_makes_place_for_its_image(client: Client):
