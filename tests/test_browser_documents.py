@@ -179,6 +179,16 @@ def test_documents_come_back_and_cover_a_small_chat(chat):
     card(chat, "Report").last.click()
     expect(dialog.locator(".prose")).to_have_text("Two")
     chat.set_viewport_size({"width": 1200, "height": 700})
+    # If the room goes while something else is open over the chat, users can still close that.
+    message_box(chat).press_sequentially("/?")
+    message_box(chat).press("Enter")
+    shortcuts = chat.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(shortcuts).to_be_visible()
+    chat.set_viewport_size({"width": 380, "height": 700})
+    expect(chat.locator(".transcript")).to_have_js_property("inert", True)
+    shortcuts.get_by_role("button", name="Close").click()
+    expect(shortcuts).to_have_count(0)
+    chat.set_viewport_size({"width": 1200, "height": 700})
     expect(panel(chat)).to_contain_text("Version 2 of 2")
     expect(chat.locator(".transcript")).to_have_js_property("inert", False)
     # What is open is open again after a reload, and never in another conversation.

@@ -258,7 +258,9 @@ export class DocumentPanel {
     this.#release = covers ? closeOnBack(() => this.dismiss()) : () => {};
     const { hasFocus } = this;
     for (const other of this.#chat.children) {
-      if (other !== element && other instanceof HTMLElement) other.inert = covers;
+      if (other === element || !(other instanceof HTMLElement)) continue;
+      // A dialog that is open over all of it stays usable.
+      other.inert = covers && !other.matches(":modal");
     }
     if (covers && !hasFocus) element.focus();
   }
