@@ -81,6 +81,8 @@ FORM = {
         "notes": {"type": "object", "additionalProperties": {"type": "integer"}, "default": {}},
     },
 }
+# A page has these only if the project has records to mention, and a model that listens.
+MODULES = {"list:@": "mentions/mentions.js", "composer:voice": "voice/microphone.js"}
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenhersteller"
 MARKDOWN = f"""## What I found
 
@@ -184,6 +186,9 @@ def set_language(page: Page, url: str, language: str, models: list[str]) -> None
         if models:
             more += f" data-models='{json.dumps(models)}'"
         text = text.replace("<agui-chat", f"<agui-chat {more}")
+        named = [f"&quot;{place}&quot;: &quot;/static/agui_{path}&quot;, " for place, path in MODULES.items()]
+        text, count = re.subn(r'data-modules="\{', r"\g<0>" + "".join(named), text)
+        assert count == 1
         route.fulfill(response=response, body=text)
 
     page.route(re.compile(re.escape(url) + r"/(\?.*)?$"), answer)
