@@ -351,9 +351,41 @@ def sources(page: Page) -> Iterator[str]:
     ask(page, "When do you open?", *text("s1", "At **nine** [1], or later [2][3]."))
     answer(page, {"type": "CUSTOM", "name": "sources", "value": {"messageId": "s1", "sources": told}})
     end(page)
-    page.locator("agui-chat .source-mark").first.click()
+    marks, card = page.locator("agui-chat .source-mark"), page.locator("agui-chat .source-card")
+    marks.last.click()
+    expect(card).to_contain_text("ساعات العمل")
+    yield "several sources"
+    page.keyboard.press("Escape")
+    marks.first.click()
+    expect(card).to_contain_text(LONG)
+    yield "source"
+    card.locator("button").last.click()
     expect(page.locator("agui-chat .sources li").first).to_be_focused()
     yield "sources"
+
+
+def documents(page: Page) -> Iterator[str]:
+    table = {"columns": ["Name", LONG], "rows": [[f"Task {number}", number] for number in range(40)]}
+    shown = [
+        {"kind": "markdown", "text": ["# Report\n\nAll **well**.\n\n", f"- {LONG}\n- [list](/list/)\n" * 30]},
+        {"kind": "code", "language": "python", "text": ["def f():\n    return 1  # " + LONG * 3]},
+        {"kind": "table", **table},
+    ]
+    new_chat(page)
+    ask(page, "Write it", *text("d1", "Here:"))
+    for number, document in enumerate(shown):
+        content = {"id": "report", "title": f"Report {LONG}", **document}
+        answer(page, activity(f"document{number}", "document", content))
+    end(page)
+    cards = page.locator("agui-chat .document-card")
+    panel = page.locator("agui-chat .document-panel")
+    close = panel.locator("button:has(.icon-close)")
+    close.click()  # It has opened by itself.
+    for card, document in zip(cards.all(), shown, strict=True):
+        card.click()
+        expect(panel).to_be_visible()
+        yield f"document {document['kind']}"
+        close.click()
 
 
 ORDER = {
@@ -609,7 +641,7 @@ def in_modes(page: Page, modes: list[str]) -> Iterator[tuple[str, list[str] | No
 def test_no_state_of_the_chat_has_a_finding(open_chat, look, live_project, name):
     options, modes = PAGES[name]
     page = open_chat(name[:2], ["openai:small", f"openai:{LONG}"], **options)
-    states = [a_run(page), activities(page), sources(page), questions(page), files(page), voice(page)]
+    states = [a_run(page), activities(page), sources(page), documents(page), questions(page), files(page), voice(page)]
     states += [stored(page, live_project.url), found(page), printed(page), lost(page)]
     for state in chain(*states):
         for mode, rules in in_modes(page, modes):

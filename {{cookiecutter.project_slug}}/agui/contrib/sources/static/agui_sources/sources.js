@@ -133,8 +133,12 @@ class AnswerSources {
     const [{ number, title }] = sources;
     const { sourceMark, sourceMarks, lang } = this.#words;
     const titles = new Intl.ListFormat(lang).format(sources.map((source) => source.title));
+    // What is seen, so that who speaks to the browser can say it.
+    const shown = sources.map((source) => `[${source.number}]`).join("");
     const label =
-      sources.length > 1 ? format(sourceMarks, { titles }) : format(sourceMark, { number, title });
+      sources.length > 1
+        ? format(sourceMarks, { numbers: shown, titles })
+        : format(sourceMark, { number, title });
     const look = {
       type: "button", class: "source-mark", "aria-label": label, "aria-haspopup": "dialog",
       "aria-expanded": "false", "aria-controls": "source-card",
