@@ -970,6 +970,27 @@ def take_attribute(page: Page, name: str) -> None:
     page.route(re.compile(r"/(\?thread=.*)?$"), without)
 
 
+def test_a_part_that_fails_adds_nothing_and_the_chat_goes_on(new_page, live_project, signed_in):
+    page = new_page(storage_state=signed_in)
+    body = "export function join() { throw new Error('Of a part') }"
+    page.route("**/failing.js", lambda route: route.fulfill(body=body, content_type="text/javascript"))
+
+    def add(route: Route) -> None:
+        response = route.fetch()
+        added = "".join(f"&quot;{place}:bad&quot;: &quot;/failing.js&quot;, " for place in ("composer", "answer"))
+        route.fulfill(response=response, body=response.text().replace('data-modules="{', f'data-modules="{{{added}'))
+
+    page.route(re.compile(r"/$"), add)
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if "Of a part" in message.text else None)
+    page.goto(live_project.url)
+    expect(page.get_by_role("button", name="Attach files")).to_be_visible()
+    say(page, "hello")
+    finished(page)
+    expect(page.get_by_role("button", name="Good answer")).to_be_visible()
+    assert len(errors) == 2
+
+
 def test_page_without_the_modules_of_parts_offers_nothing_of_them(new_page, live_project, signed_in):
     page = new_page(storage_state=signed_in)
     take_attribute(page, "data-modules")

@@ -179,6 +179,16 @@ def test_documents_come_back_and_cover_a_small_chat(chat):
     card(chat, "Report").last.click()
     expect(dialog.locator(".prose")).to_have_text("Two")
     chat.set_viewport_size({"width": 1200, "height": 700})
+    # If the room goes while something else is open over the chat, users can still close that.
+    message_box(chat).press_sequentially("/?")
+    message_box(chat).press("Enter")
+    shortcuts = chat.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(shortcuts).to_be_visible()
+    chat.set_viewport_size({"width": 380, "height": 700})
+    expect(chat.locator(".transcript")).to_have_js_property("inert", True)
+    shortcuts.get_by_role("button", name="Close").click()
+    expect(shortcuts).to_have_count(0)
+    chat.set_viewport_size({"width": 1200, "height": 700})
     expect(panel(chat)).to_contain_text("Version 2 of 2")
     expect(chat.locator(".transcript")).to_have_js_property("inert", False)
     # What is open is open again after a reload, and never in another conversation.
@@ -188,6 +198,53 @@ def test_documents_come_back_and_cover_a_small_chat(chat):
     chat.locator("agui-chat").evaluate("chat => chat.open('t2')")
     expect(card(chat, "Report")).to_have_attribute("aria-expanded", "false")
     expect(panel(chat)).to_have_count(0)
+
+
+def test_a_document_closed_by_its_card_stays_closed_in_this_turn(chat):
+    push = open_stream(chat)
+    push(*begun("c"), shown(1, "One"))
+    expect(panel(chat)).to_be_visible()
+    card(chat, "Report").click()
+    push(shown(2, "Two"))
+    expect(card(chat, "Report").last).to_contain_text("Version 2")
+    expect(panel(chat)).to_have_count(0)
+
+
+def test_a_version_that_is_gone_before_the_panel_has_come_is_not_shown(chat):
+    errors: list[str] = []
+    held: list[Route] = []
+    chat.on("pageerror", lambda error: errors.append(str(error)))
+    chat.route(re.compile(r"agui_documents/panel[.\w]*js$"), lambda route: held.append(route))
+    push = open_stream(chat)
+    with chat.expect_request(re.compile(r"agui_documents/panel")):
+        push(*begun("c"), shown(1, "One"))
+    other = {"id": "d2", "role": "activity", "activityType": "document", "content": shown(2, "Two")["content"]}
+    push({"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "u", "role": "user", "content": "Write"}, other]})
+    expect(card(chat, "Report")).to_have_count(1)
+    held[0].continue_()
+    expect(panel(chat).locator(".prose")).to_have_text("Two")
+    assert errors == []
+
+
+def test_the_open_document_is_kept_as_the_open_conversation_is(chat):
+    keys = "() => [...Object.keys(sessionStorage), ...Object.keys(localStorage)].filter(key => /document$/.test(key))"
+    element = chat.locator("agui-chat")
+    keep_thread(chat, "t1", shown(1, "One"))
+    element.evaluate("chat => chat.open('t1')")
+    card(chat, "Report").click()
+    expect(panel(chat)).to_be_visible()
+    user = element.get_attribute("user-key")
+    assert user
+    assert chat.evaluate(keys) == [f"agui-chat:%2Fagent%2F:{user}:document"]
+    # Nothing is left for the next user of this browser.
+    element.evaluate("chat => chat.session.signOut()")
+    expect(panel(chat)).to_have_count(0)
+    assert chat.evaluate(keys) == []
+    element.evaluate("chat => (chat.dataset.threadMemory = 'none')")
+    element.evaluate("chat => chat.open('t1')")
+    card(chat, "Report").click()
+    expect(panel(chat)).to_be_visible()
+    assert chat.evaluate(keys) == []
 
 
 def test_a_document_loads_nothing_from_elsewhere(new_page, live_project, signed_in):

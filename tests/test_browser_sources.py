@@ -213,10 +213,16 @@ def test_images_are_shown_where_they_were_made_and_open_large(citing):
     expect(large).to_be_hidden()
     assert citing.url == url
 
+    # After signing out, in any tab, nobody sees them.
+    links.first.click()
+    expect(large).to_be_visible()
+    citing.locator("agui-chat").evaluate("chat => chat.session.hear({ kind: 'signed-out' })")
+    expect(large).to_have_count(0)
+
     # A page whose requests have headers, and no cookies, gets the picture by them.
     citing.route(
         "**/attachments/*/",
         lambda route: route.abort() if route.request.resource_type == "image" else route.continue_(),
     )
-    citing.reload()
+    citing.goto(url)
     expect(citing.locator(".image-link canvas")).to_have_count(3)

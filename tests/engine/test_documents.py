@@ -125,6 +125,23 @@ async def test_a_document_outlives_the_failure_of_its_tool(client: Client, mount
     assert (await documents(client))[0]["text"] == ["Some" + long]
 
 
+async def test_what_was_too_long_does_not_count(client: Client, mount: Mount):
+    tools = ToolRegistry()
+
+    @tool(tools)
+    async def write(ctx: RunContext[AgentDeps]) -> str:
+        """Write as much as there is room for."""
+        document = await show_document(ctx, "a", "Some")
+        with pytest.raises(ValueError, match="1000004 characters"):
+            await document.append("x" * MAX_CHARS)
+        await document.append(" more")
+        return "shown"
+
+    mount(tools, call("write"), say("ok"))
+    await client.run("Write")
+    assert (await documents(client))[0]["text"] == ["Some more"]
+
+
 async def test_documents_of_another_thread_stay_there(client: Client, mount: Mount):
     mount(registry, document("a", "Mine"), say("ok"), document("a", "Here"), say("ok"))
     await client.run("Write", thread="t1")
@@ -159,18 +176,7 @@ async def test_a_table_has_the_columns_of_its_rows(client: Client, mount: Mount)
         ({"content": [{str(number): 1 for number in range(61)}], "kind": "table"}, "61 columns"),
         ({"content": "a,b", "kind": "table"}, "needs rows"),
         ({"content": [{"a": 1}]}, "needs a text"),
-        *(
-            ({"content": path, "kind": kind}, "no path of this site")
-            for kind in ("image", "page")
-            for path in (
-                "//evil.example",
-                "/\\evil.example",
-                "/\t/evil.example",
-                "https://evil.example/a.png",
-                "a.png",
-                "",
-            )
-        ),
+        *(({"content": path, "kind": kind}, "no path of this site") for kind in ("image", "page") for path in FOREIGN),
         ({"content": "data:image/png;base64,AAAA", "kind": "image"}, "no path of this site"),
         ({"content": "/a.png", "kind": "image", "more": ["b"]}, "can grow"),
     ],
@@ -252,6 +258,15 @@ def test_only_patches_that_append_are_applied_in_place(patch: list[dict[str, Any
     assert activity.append(patch) is is_append
     assert before == ENDS
     assert activity.content == (jsonpatch.apply_patch(ENDS, patch) if is_append else ENDS)
+
+
+def test_a_sent_patch_does_not_change():
+    activity = Activity("x", {"rows": []}, 0, True)
+    patch = [{"op": "add", "path": "/rows/-", "value": {"cells": []}}]
+    activity.append(patch)
+    activity.append([{"op": "add", "path": "/rows/0/cells/-", "value": 1}])
+    assert patch[0]["value"] == {"cells": []}
+    assert activity.content == {"rows": [{"cells": [1]}]}
 
 
 # --- The manual

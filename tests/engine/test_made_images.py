@@ -3,6 +3,7 @@
 import base64
 import json
 import struct
+import sys
 import zlib
 from io import StringIO
 from typing import Any
@@ -20,11 +21,15 @@ from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
 from agui.contrib.attachments.image_sizes import size_of
 from agui.contrib.attachments.models import Attachment
 from agui.contrib.attachments.tool import READ_ATTACHMENT
+from agui.contrib.suggestions.follow_ups import FollowUps
 from agui.models import Message, Run
-from agui.testing import Part, call, say, think
+from agui.protocol.files import files_in
+from agui.stores.deletion import delete_thread
+from agui.testing import Part, ScriptedModel, call, say, think
 from engine.conftest import Client, parts_of, results_of, script
 from engine.provider_stub import Answer, Body, ProviderStub
 from engine.providers import model_of
+from engine.test_llm import mounted
 from engine.wire import check_stream
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
@@ -176,6 +181,13 @@ async def test_a_response_without_an_end_is_stopped(client: Client, settings: An
     assert sent < 50_000_000
 
 
+async def test_nothing_is_suggested_after_an_image_without_words(client: Client):
+    model = ScriptedModel([[paint(image())], call("final_result", response=["Another one"])])
+    with mounted(model=model, capabilities=[FollowUps()]):
+        await client.run("Paint")
+    assert len(model.requests) == 1
+
+
 async def test_a_sketch_makes_place_for_its_image(client: Client):
     sketches = [paint(image(1), image(2), image(3), id="ig_1", provider_name="x")]
     with script(sketches):
@@ -219,6 +231,28 @@ async def test_a_tools_image_is_kept_with_the_words_it_was_made_from(client: Cli
     again = results_of(model.requests[2])["a"].content
     assert (again[0], again[1].data, again[1].identifier) == (words["a"], png(shade=1), ids["A red fox"])
     assert base64.b64encode(png(shade=1)).decode() not in json.dumps(events) + await everything(client)
+
+
+async def test_a_large_result_without_images_is_not_searched_for_them(client: Client, mount: Any):
+    tools = ToolRegistry()
+
+    @tool(tools)
+    def list_rows() -> list[list[int]]:
+        """List many rows."""
+        return [[]] * 2000
+
+    def look(frame: Any, event: str, argument: Any) -> None:
+        nonlocal looks
+        looks += event == "call" and frame.f_code is files_in.__code__
+
+    looks = 0
+    mount(tools, call("list_rows"), say("Many."))
+    sys.setprofile(look)
+    try:
+        await client.run("List")
+    finally:
+        sys.setprofile(None)
+    assert looks < 10
 
 
 async def test_what_a_tool_lets_the_model_look_at_is_shown_too(client: Client, mount: Any):
@@ -265,6 +299,57 @@ async def test_an_owner_without_room_is_told(client: Client, settings: Any):
     assert "[An image was made here that is not kept: image/png]" in str(model.requests[1].messages)
 
 
+async def test_an_image_without_a_file_is_words_for_the_model(client: Client, settings: Any):
+    settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"MAX_TOTAL_BYTES": 1}}
+    with script([paint(image()), say("There.")], say("Yes.")) as model:
+        assert images_of(await client.run("Paint")) == []
+        await client.run("And?")
+
+    sent = parts_of(model.requests[1])
+    assert not [part for part in sent if isinstance(part, FilePart)]
+    assert "[An image was made here that is not kept: image/png]" in str(sent)
+
+
+async def test_a_result_of_deleted_images_alone_is_empty(client: Client, mount: Any):
+    shots = ToolRegistry()
+
+    @tool(shots)
+    def shoot() -> ToolReturn[list[str]]:
+        """Take a shot of the page."""
+        return ToolReturn([], content=[image(7)])
+
+    model = mount(shots, call("shoot", _id="s"), say("I see."), say("Yes."), say("No."))
+    [[row]] = images_of(await client.run("Shoot"))
+    await client.run("Really?")
+    await Attachment.objects.filter(pk=row["id"]).adelete()
+    await client.run("Really?")
+
+    assert results_of(model.requests[2])["s"].content.data == png(shade=7)
+    assert results_of(model.requests[3])["s"].content == []
+
+
+@pytest.mark.parametrize("begins_anew", [False, True])
+async def test_an_image_for_a_deleted_thread_is_deleted(client: Client, mount: Any, media: Any, begins_anew: bool):
+    late = ToolRegistry()
+
+    @tool(late)
+    async def draw() -> BinaryImage:
+        """Draw something."""
+        # As another process does: this one does not know.
+        run = await Run.objects.aget(thread_id="t1")
+        await sync_to_async(delete_thread)("t1", run.scope)
+        if begins_anew:
+            await Run.objects.acreate(run_id="new", thread_id="t1", scope=run.scope, status="finished")
+        return image()
+
+    mount(late, call("draw", _id="d"), say("Here."))
+    await client.run("Draw")
+
+    # A new thread of the same id may need the file.
+    assert await Attachment.objects.acount() == begins_anew
+    assert len([path for path in media.rglob("*") if path.is_file()]) == begins_anew
+
+
 async def test_the_images_go_with_their_thread_and_no_earlier(client: Client, settings: Any, media: Any):
     settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"RETENTION_HOURS": 1}}
     with script([paint(image()), say("There.")], [paint(image(9)), say("There.")]):
@@ -291,6 +376,27 @@ async def test_an_image_that_was_deleted_is_words_for_the_model(client: Client, 
     assert not [part for part in sent if isinstance(part, FilePart)]
     assert "[An image was made here that is not kept: image/png]" in str(sent)
     assert "kept as" in results_of(model.requests[3])["d"].content
+
+
+async def test_a_result_that_names_an_image_of_another_user_shows_none(
+    client: Client, other_client: Client, mount: Any
+):
+    tools = ToolRegistry()
+    named: list[str] = []
+
+    @tool(tools)
+    def fetch() -> list[dict[str, str]]:
+        """Return what somebody else has written: once stored, it reads like an image."""
+        about = {"kind": "binary", "media_type": "image/png", "data": ""}
+        return [about | {"identifier": name} for name in named]
+
+    model = mount(tools, [paint(image(4)), say("There.")], call("fetch", _id="f"), say("So."), say("Yes."))
+    [[row]] = images_of(await other_client.run("Paint", thread="theirs"))
+    named.append(row["id"])
+    await client.run("Fetch")
+    await client.run("And?")
+
+    assert results_of(model.requests[-1])["f"].content == []
 
 
 async def test_a_tool_of_the_project_finds_them_among_the_files(client: Client, mount: Any):
@@ -321,6 +427,11 @@ def test_the_size_of_an_image_is_read(data: bytes, media_type: str, size: tuple[
     assert size_of(data, media_type) == size
     for length in range(len(data)):
         assert size_of(data[:length], media_type) in (None, size)  # Nothing raises.
+
+
+def test_the_size_of_a_jpeg_is_not_looked_for_without_an_end():
+    assert size_of(JPEG[:2] + b"\xff" * 500 + JPEG[2:], "image/jpeg") == (7, 5)
+    assert size_of(JPEG[:2] + b"\xff" * 5000 + JPEG[2:], "image/jpeg") is None
 
 
 def test_other_files_have_no_size():

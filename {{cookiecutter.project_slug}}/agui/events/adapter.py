@@ -137,9 +137,13 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
     async def handle_function_tool_result(
         self, event: FunctionToolResultEvent
     ) -> AsyncIterator[BaseEvent]:
-        shown = await self._keep(_files_of(event), event.part)
         # Clients see what the thread keeps. Only the model gets files.
-        plain = part_without_bytes(event.part, self.shared.file_id)
+        plain = part_without_bytes(event.part)
+        shown: list[BaseEvent] = []
+        # A result without files, which may be large, is looked through once.
+        if plain is not event.part or event.content:
+            shown = await self._keep(_files_of(event), event.part)
+            plain = part_without_bytes(event.part, self.shared.file_id)
         without_files = replace(event, part=plain)
         async for translated in super().handle_function_tool_result(without_files):
             # The events that a tool returns as metadata follow its result.

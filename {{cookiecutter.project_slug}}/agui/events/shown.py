@@ -46,7 +46,8 @@ def append(value: Any, operations: Sequence[Operation]) -> bool:
     """Change a value by a patch that only adds to the ends of lists; False if it does more."""
     ends = ends_of(value, operations)
     for end, operation in zip(ends, operations, strict=False):
-        end.append(operation["value"])
+        # A copy, because a later patch may change it, and an event has it.
+        end.append(deepcopy(operation["value"]))
     return bool(ends)
 
 

@@ -116,8 +116,8 @@ def files_in(value: Any) -> Iterator[BinaryContent]:
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
             yield from files_in(item)
-    else:
-        yield from files_in(list((_fields(value) or {}).values()))
+    elif named := _fields(value):
+        yield from files_in(list(named.values()))
 
 
 def without_files(value: Any, tool_name: str = "", file_id: FileId | None = None) -> Any:

@@ -180,7 +180,9 @@ class ActiveRun(RunState):
         """
         message_id = self.text_id
         additions = []
-        answer = output if message_id and isinstance(output, str) else ""
+        # An answer of images alone is a blank line.
+        has_words = message_id and isinstance(output, str) and output.strip()
+        answer = output if has_words else ""
         reason = reason_of_cut(response)
         if answer and reason:
             additions.append(Addition("answer_cut", "reason", reason))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agui.contrib.admin import lists
     from agui.contrib.attachments import (
         files,
-        made_again,
+        images_in_history,
         made_images,
         model_files,
         models,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from agui.deps import AgentDeps
     from agui.models import AbstractConversation
+    from agui.part_values import EndedRun
     from agui.protocol.types import BaseEvent
     from agui.stores import annotations
 else:
@@ -41,7 +42,7 @@ else:
     annotations = LazyImport("agui.stores.annotations")
     files = LazyImport("agui.contrib.attachments.files")
     lists = LazyImport("agui.contrib.admin.lists")
-    made_again = LazyImport("agui.contrib.attachments.made_again")
+    images_in_history = LazyImport("agui.contrib.attachments.images_in_history")
     made_images = LazyImport("agui.contrib.attachments.made_images")
     model_files = LazyImport("agui.contrib.attachments.model_files")
     models = LazyImport("agui.contrib.attachments.models")
@@ -105,7 +106,7 @@ class AttachmentsConfig(Part):
         return partial(references.use_attachments, ids, thread_id)
 
     def prepare_history(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
-        messages = model_files.without_unread(made_again.with_places(messages))
+        messages = model_files.without_unread(images_in_history.with_places(messages))
         return references.with_manifests(messages)
 
     def read_again(self, tool_name: str, identifier: str) -> str:
@@ -118,7 +119,7 @@ class AttachmentsConfig(Part):
 
     def wrap_model(self, model: "Model", run: Any) -> "Model":
         files = run.kept.setdefault(self.label, model_files.ReadableFiles())
-        images = run.kept.setdefault(self.name, made_again.ImagesAgain(run.scope))
+        images = run.kept.setdefault(self.name, images_in_history.ImagesInHistory(run.scope))
         return model_files.FilesModel(model, files, images)
 
     def keeps_file(self, run: Any, file: "BinaryContent", earlier: "BinaryContent | None") -> bool:
@@ -157,6 +158,10 @@ class AttachmentsConfig(Part):
     def _left_out(self, run: Any) -> dict[str, Any]:
         files = run.served.kept.get(self.label)
         return files.left_out if files else {}
+
+    def run_ended(self, run: "EndedRun") -> None:
+        if run.is_deleted:
+            references.delete_late(run.thread_id, run.scope)
 
     def thread_forked(self, source_id: str, thread_id: str, scope: str) -> None:
         references.copy_uses(source_id, thread_id, scope)

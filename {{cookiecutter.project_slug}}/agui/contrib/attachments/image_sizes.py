@@ -6,6 +6,8 @@ from collections.abc import Callable
 FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 # These markers have no segment.
 ALONE = {0x01, *range(0xD0, 0xDA)}
+# A JPEG has fewer markers than this before its size. More are no image, but work for the server.
+MAX_MARKERS = 1000
 
 
 def size_of(data: bytes, media_type: str) -> tuple[int, int] | None:
@@ -40,7 +42,9 @@ def _webp(data: bytes) -> tuple[int, int] | None:
 
 def _jpeg(data: bytes) -> tuple[int, int] | None:
     at = 2
-    while data[at] == 0xFF:
+    for _ in range(MAX_MARKERS):
+        if data[at] != 0xFF:
+            break
         marker = data[at + 1]
         if marker in FRAMES:
             return _big(data, at + 7, 2), _big(data, at + 5, 2)

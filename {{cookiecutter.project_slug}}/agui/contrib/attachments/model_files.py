@@ -31,7 +31,7 @@ from pydantic_ai.usage import RequestUsage
 from agui import conf
 from agui.contrib.attachments.conf import AttachmentsSettings
 from agui.contrib.attachments.file_addresses import download, is_handed_on, media_type_of
-from agui.contrib.attachments.made_again import ImagesAgain
+from agui.contrib.attachments.images_in_history import ImagesInHistory
 from agui.stores.annotations import annotation
 
 logger = logging.getLogger("agui.runs")
@@ -180,7 +180,7 @@ class ReadableFiles:
 class FilesModel(WrapperModel):
     """A model that is asked again without files if it refuses a request because of them."""
 
-    def __init__(self, wrapped: Model, files: ReadableFiles, images: ImagesAgain) -> None:
+    def __init__(self, wrapped: Model, files: ReadableFiles, images: ImagesInHistory) -> None:
         super().__init__(wrapped)
         self.files = files
         self.images = images

@@ -18,6 +18,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 from agui.actor import Actor
 from agui.blocking.executor import in_database
 from agui.contrib.attachments.models import Attachment, AttachmentUse
+from agui.models import Run
 from agui.stores.annotations import annotate, annotation
 
 File = dict[str, Any]
@@ -172,3 +173,10 @@ def delete_unused(thread_id: str, scope: str) -> None:
     others = AttachmentUse.objects.filter(attachment=OuterRef("pk")).exclude(thread_id=thread_id)
     own.exclude(Exists(others)).delete()
     AttachmentUse.objects.filter(thread_id=thread_id, attachment__scope=scope).delete()
+
+
+def delete_late(thread_id: str, scope: str) -> None:
+    """Delete the images that a run has made after its thread was deleted."""
+    # The user may have begun a new thread of this id, which needs its files.
+    if not Run.objects.filter(thread_id=thread_id, scope=scope).exists():
+        delete_unused(thread_id, scope)

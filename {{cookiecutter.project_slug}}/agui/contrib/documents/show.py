@@ -52,14 +52,15 @@ class Document:
             raise ValueError("Only a document of the kind 'markdown' or 'code' can grow.")
         if not text:
             return
-        self._chars += len(text)
-        _check_length(self._chars)
+        chars = self._chars + len(text)
+        _check_length(chars)
         event = ActivityDeltaEvent(
             message_id=self._message_id,
             activity_type=ACTIVITY,
             patch=[{"op": "add", "path": "/text/-", "value": text}],
         )
         await self._ctx.emit(ProtocolEvent(event=event))
+        self._chars = chars
 
 
 async def show_document(

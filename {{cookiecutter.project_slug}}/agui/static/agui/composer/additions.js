@@ -1,6 +1,6 @@
 // @ts-check
 /** What parts add to the message that the user is writing: files, a microphone. */
-import { modulesFor } from "../dom/lazy.js";
+import { joinAll, modulesFor } from "../dom/lazy.js";
 
 /** The buttons of parts come with the others, unless they take longer. */
 const PATIENCE_MS = 300;
@@ -25,9 +25,7 @@ export class Additions {
 
   /** @param {ConstructorParameters<typeof Additions>} about */
   async #join(...[composer, context]) {
-    for (const { join } of await modulesFor(context.host, "composer")) {
-      this.#all.push(join(composer, context) ?? {});
-    }
+    this.#all = joinAll(await modulesFor(context.host, "composer"), composer, context);
     composer.enable();
   }
 

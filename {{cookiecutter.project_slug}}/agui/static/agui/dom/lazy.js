@@ -70,3 +70,22 @@ export async function modulesFor(host, place) {
   const loading = names.map((name) => moduleOf(host, /** @type {`${Name}:`} */ (name)));
   return (await Promise.all(loading)).filter((module) => module !== null);
 }
+
+/**
+ * Let the modules of parts join; one that fails adds nothing.
+ * @template {unknown[]} About @template Added
+ * @param {{ join: (...about: About) => Added | undefined }[]} modules @param {About} about
+ */
+export function joinAll(modules, ...about) {
+  /** @type {Added[]} */
+  const all = [];
+  for (const { join } of modules) {
+    try {
+      const added = join(...about);
+      if (added) all.push(added);
+    } catch (error) {
+      console.error("agui-chat:", error); // The failure is the part's, and the chat goes on.
+    }
+  }
+  return all;
+}

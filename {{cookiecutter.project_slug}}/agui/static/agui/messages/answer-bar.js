@@ -4,7 +4,7 @@ import { Actions } from "../catalog/actions.js";
 import { textOf } from "../conversation/messages.js";
 import { copyText } from "../dom/copy.js";
 import { h, icon, iconButton, setText } from "../dom/elements.js";
-import { lazy } from "../dom/lazy.js";
+import { joinAll, lazy } from "../dom/lazy.js";
 import { NOTE_MS, Toolbar } from "./toolbar.js";
 
 /** @typedef {import("./toolbar.js").Shown} Shown */
@@ -58,7 +58,7 @@ export class AnswerBar extends Toolbar {
 
   build() {
     const { copy, again, actions, used } = this.parts;
-    this.#additions = this.#joins.map(({ join }) => join(this));
+    this.#additions = joinAll(this.#joins, this);
     const added = this.#additions.flatMap(({ buttons }) => buttons);
     // `again` comes and goes, and the buttons before it must not move.
     return [copy, ...added, again, actions.element, used];

@@ -94,14 +94,17 @@ export class ThreadMemory {
     }
   }
 
-  /** What the browser keeps for the user after the tab is closed. @param {string} name */
-  noted(name) {
-    return this.#get(name, localStorage);
+  /**
+   * What the browser keeps for the user, by default after the tab is closed, too.
+   * @param {string} name
+   */
+  noted(name, storage = localStorage) {
+    return this.#get(name, storage);
   }
 
   /** @param {string} name @param {string} value */
-  note(name, value) {
-    this.#set(name, value, localStorage);
+  note(name, value, storage = localStorage) {
+    this.#set(name, value, storage);
   }
 
   /** Whether the list of conversations stays beside the chat, for all users of this device. */

@@ -108,7 +108,12 @@ export function openImages(images, at, context, place) {
   };
   const isRtl = () => getComputedStyle(dialog).direction === "rtl";
 
-  dialog.addEventListener("close", () => (release(), dialog.remove()));
+  const { session } = /** @type {import("../agui/agui-chat.d.ts").AguiChatElement} */ (host);
+  const { threadId } = session;
+  const stays = new AbortController();
+  // After signing out, and in another conversation, nobody sees the images of this one.
+  session.addEventListener("change", () => session.threadId === threadId || dialog.close(), stays);
+  dialog.addEventListener("close", () => (stays.abort(), release(), dialog.remove()));
   dialog.addEventListener("click", ({ target }) => {
     if ([dialog, stage, holder].some((empty) => empty === target)) dialog.close();
   });

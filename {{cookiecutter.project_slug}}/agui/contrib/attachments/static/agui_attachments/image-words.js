@@ -5,11 +5,11 @@
 export const IMAGE_WORDS = {
   images: "Images",
   imageMade: "Image made by the agent",
-  imageGone: "This image can’t be shown.",
+  imageGone: "This image can't be shown.",
   imagePlace: "{number} of {count}",
   openImage: "Open the image: {name}",
   saveImage: "Save the image",
-  imageUnsaved: "The image can’t be saved now.",
+  imageUnsaved: "The image can't be saved now.",
   previousImage: "Previous image",
   nextImage: "Next image",
 };

@@ -5,6 +5,7 @@
  */
 import { lazy } from "../agui/dom/lazy.js";
 import { adopt } from "../agui/dom/own-style.js";
+import { ThreadMemory } from "../agui/session/thread-memory.js";
 import { CARD_STYLE, DocumentCard } from "./card.js";
 import { documentsOf, growingVersion, newestVersion } from "./versions.js";
 import { DOCUMENT_WORDS } from "./words.js";
@@ -13,21 +14,22 @@ import { DOCUMENT_WORDS } from "./words.js";
 /** @typedef {import("./versions.js").Version} Version */
 /** @typedef {import("./panel.js").DocumentPanel} DocumentPanel */
 
-const OPEN_KEY = "agui-chat:document";
+/** Under this name the tab keeps which document is open. */
+const KEPT = "document";
 
-/** @type {WeakMap<HTMLElement, Shelf>} of each chat */
-const shelves = new WeakMap();
+/** @type {WeakMap<HTMLElement, ChatDocuments>} */
+const byChat = new WeakMap();
 
 /** @param {HTMLElement} host */
-function shelfOf(host) {
-  const shelf = shelves.get(host) ?? new Shelf(/** @type {Host} */ (host));
-  shelves.set(host, shelf);
-  return shelf;
+function documentsIn(host) {
+  const documents = byChat.get(host) ?? new ChatDocuments(/** @type {Host} */ (host));
+  byChat.set(host, documents);
+  return documents;
 }
 
 /** The card of a version. @param {import("../agui/types.d.ts").ViewContext} context */
 export function view({ host, load }) {
-  return shelfOf(host).card(load);
+  return documentsIn(host).card(load);
 }
 
 /**
@@ -35,13 +37,14 @@ export function view({ host, load }) {
  * @param {HTMLElement} host @param {string} id
  */
 export function openActivity(host, id) {
-  return shelfOf(host).open(id);
+  return documentsIn(host).open(id);
 }
 
-class Shelf {
+class ChatDocuments {
   #host;
   #session;
   #words;
+  #memory;
   #load = lazy;
   /** @type {Set<DocumentCard>} */
   #cards = new Set();
@@ -57,8 +60,8 @@ class Shelf {
     this.#host = host;
     this.#session = host.session;
     this.#words = { ...DOCUMENT_WORDS, ...host.strings };
+    this.#memory = new ThreadMemory(host);
     this.#session.addEventListener("change", () => this.#schedule());
-    this.#session.addEventListener("signed-out", () => remember(null));
     if (!this.#session.busy) this.#resume();
   }
 
@@ -155,7 +158,7 @@ class Shelf {
 
   /** @param {Version} version */
   #toggle(version) {
-    if (this.#panel?.isOpen && this.#panel.shows(version)) this.#panel.close();
+    if (this.#panel?.isOpen && this.#panel.shows(version)) this.#panel.dismiss();
     else this.#show(version, true);
   }
 
@@ -175,7 +178,8 @@ class Shelf {
     }));
     if (!isAsked && !panel.hasRoom) return;
     const versions = documentsOf(session.conversation.messages).get(version.id);
-    if (!versions) return;
+    // The conversation may have changed while the panel was loaded.
+    if (!versions?.some(({ messageId }) => messageId === version.messageId)) return;
     panel.open(versions, version, { threadId, isAsked, growing: growingVersion(session) });
   }
 
@@ -183,7 +187,7 @@ class Shelf {
   #changed() {
     const { id = null, isOpen, place } = this.#panel ?? {};
     const { threadId } = this.#session;
-    remember(isOpen ? { threadId, id } : null);
+    this.#memory.note(KEPT, isOpen ? JSON.stringify({ threadId, id }) : "", sessionStorage);
     const detail = isOpen ? place : { id: null, title: "", version: 0 };
     const options = { detail, bubbles: true, composed: true };
     this.#host.dispatchEvent(new CustomEvent("ag-ui-document", options));
@@ -192,30 +196,10 @@ class Shelf {
 
   /** Open again what was open before the page was loaded anew. */
   #resume() {
-    const { threadId, id } = remembered();
+    const kept = this.#memory.noted(KEPT, sessionStorage);
+    const { threadId, id } = kept ? JSON.parse(kept) : {};
     if (!id || threadId !== this.#session.threadId) return;
     const version = documentsOf(this.#session.conversation.messages).get(id)?.at(-1);
     if (version) this.#show(version, false);
-  }
-}
-
-// A browser may refuse to store anything. The panel is then closed after a reload.
-
-/** @returns {{ threadId?: string, id?: string }} */
-function remembered() {
-  try {
-    return Object(JSON.parse(sessionStorage.getItem(OPEN_KEY) ?? "{}"));
-  } catch {
-    return {};
-  }
-}
-
-/** @param {{ threadId: string | null, id: string | null } | null} open */
-function remember(open) {
-  try {
-    if (open) sessionStorage.setItem(OPEN_KEY, JSON.stringify(open));
-    else sessionStorage.removeItem(OPEN_KEY);
-  } catch {
-    // As above.
   }
 }

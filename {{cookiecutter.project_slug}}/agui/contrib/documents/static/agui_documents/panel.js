@@ -59,7 +59,7 @@ export class DocumentPanel {
     this.#head = new DocumentHead(words, {
       turnTo: (messageId) => this.#turnTo(messageId),
       say: (said) => this.#say(said),
-      close: () => this.#dismiss(),
+      close: () => this.dismiss(),
     });
     const scroll = { class: "document-scroll", role: "document", tabindex: "0" };
     this.#scroll = h("div", scroll, this.#body);
@@ -213,10 +213,11 @@ export class DocumentPanel {
     if (key !== "Escape" || defaultPrevented) return;
     event.preventDefault();
     event.stopPropagation(); // Elsewhere, Escape stops the answer.
-    this.#dismiss();
+    this.dismiss();
   }
 
-  #dismiss() {
+  /** The user closes it. */
+  dismiss() {
     this.#told.dismissed();
     this.close();
   }
@@ -254,10 +255,12 @@ export class DocumentPanel {
     setAttribute(element, "role", covers && "dialog");
     setAttribute(element, "aria-modal", covers && "true");
     this.#release();
-    this.#release = covers ? closeOnBack(() => this.#dismiss()) : () => {};
+    this.#release = covers ? closeOnBack(() => this.dismiss()) : () => {};
     const { hasFocus } = this;
     for (const other of this.#chat.children) {
-      if (other !== element && other instanceof HTMLElement) other.inert = covers;
+      if (other === element || !(other instanceof HTMLElement)) continue;
+      // A dialog that is open over all of it stays usable.
+      other.inert = covers && !other.matches(":modal");
     }
     if (covers && !hasFocus) element.focus();
   }

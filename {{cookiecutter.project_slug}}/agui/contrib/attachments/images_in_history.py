@@ -1,4 +1,4 @@
-"""The images of earlier turns, for the model: read from their files when it is sent a request.
+"""The images of earlier turns, read from their files when a model is sent a request.
 
 A stored image has no bytes, and the id of its attachment as `identifier`.
 """
@@ -56,7 +56,7 @@ def _place(file: dict[str, Any]) -> BinaryImage:
 
 
 @dataclass
-class ImagesAgain:
+class ImagesInHistory:
     """Reads the images that an owner's threads have."""
 
     scope: str
@@ -66,8 +66,6 @@ class ImagesAgain:
     async def filled(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """Give the images their bytes: the newest ones, if there are many. The others are words."""
         wanted = list(dict.fromkeys(_ids(messages)))
-        if not wanted:
-            return list(messages)
         chosen = wanted[: conf.part(AttachmentsSettings).max_images]
         missing = [pk for pk in chosen if pk not in self._read]
         if missing:
@@ -110,7 +108,7 @@ class ImagesAgain:
                 content.append(image)
         if len(content) == len(part.content) and all(map(is_, content, part.content)):
             return part
-        return replace(part, content=content if len(content) > 1 else content[0])
+        return replace(part, content=content[0] if len(content) == 1 else content)
 
     def _image(self, place: BinaryContent) -> BinaryContent | None:
         data = self._read.get(place.identifier, b"")
