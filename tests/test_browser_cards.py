@@ -69,6 +69,9 @@ def cards(page: Page):
 # --- Tool calls
 
 
+ADD = {"at": "2026-11-27T10:00", "number": 3, "title": "Buy milk\nand bread", "category": "home"}
+
+
 def test_calls_fold_and_their_results_read_well_and_are_copied(chat):
     # An agent that calls one after the other, and at last two at once.
     calls = [event for n in range(6) for event in [*begun(f"c{n}", parent=f"p{n}"), ended(f"c{n}", duration_ms=n)]]
@@ -87,9 +90,10 @@ def test_calls_fold_and_their_results_read_well_and_are_copied(chat):
     new_chat(chat)
     chat.context.grant_permissions(["clipboard-read", "clipboard-write"])
     long = "word " * 2000
-    answer_with(chat, [STARTED, *begun("a"), *begun("b", "add_task"), ended("b", long), ended("a", ROWS), FINISHED])
+    answer_with(chat, [STARTED, *begun("a"), *begun("b", "add_task", ADD), ended("b", long), ended("a", ROWS), FINISHED])
     say(chat, "hello")
     expect(cards(chat)).to_have_text([re.compile("Summarize tasks"), re.compile("Add task")])
+    expect(cards(chat).locator(".tool-about")).to_have_text(["", "Buy milk and bread"])
     expect(chat.locator(".message.assistant")).to_have_count(1)
     first, second = cards(chat).first, cards(chat).last
     first.locator("summary").click()
@@ -519,6 +523,11 @@ def test_nested_arguments_are_numbered_and_folded_and_the_buttons_stay_in_sight(
     expect(rows.first.get_by_label("Quantity")).to_be_focused()
     question.get_by_role("button", name="Remove Lines 2").click()
     expect(rows.nth(1).locator("summary")).to_have_text("2.Chair")
+    # The style of values changes nothing else: the list of conversations stands beside the log, which fills its place.
+    chat.set_viewport_size({"width": 1280, "height": 700})
+    chat.get_by_role("button", name="Conversations").first.click()
+    expect(chat.locator(".drawer.beside")).to_be_visible()
+    assert log.evaluate("log => log.parentElement.offsetWidth - log.offsetWidth") == 0
 
 
 # --- Questions
