@@ -140,6 +140,22 @@ def test_calls_fold_and_their_results_read_well_and_are_copied(chat):
     expect(chat.locator("textarea.visually-hidden")).to_have_count(0)
 
 
+def test_card_of_a_tool_with_a_secret_does_not_say_what_its_calls_are_about(chat):
+    def answer(route: Route) -> None:
+        tools = route.fetch().json()
+        for tool in tools["tools"]:
+            tool |= {"secrets": [["title"]]} if tool["name"] == "add_task" else {}
+        route.fulfill(json=tools)
+
+    chat.route("**/agent/tools/", answer)
+    chat.reload()
+    focused = begun("a", "focus_on", {"category": "home"})
+    answer_with(chat, [STARTED, *focused, ended("a"), *begun("b", "add_task", ADD), ended("b"), FINISHED])
+    say(chat, "hello")
+    # The first one shows that the labels of the server are there.
+    expect(cards(chat).locator(".tool-about")).to_have_text(["home", ""])
+
+
 def test_running_tool_tells_its_step_and_progress_and_a_step_of_the_run_is_shown_below(chat):
     push = open_stream(chat)
     push(*begun("c"), *begun("d"))

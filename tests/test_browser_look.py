@@ -933,7 +933,7 @@ def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, live_pr
     assert code.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
     # Words are broken only in a table that is wider than the paper.
     wraps = "table => getComputedStyle(table.rows[1].cells[1]).overflowWrap"
-    assert page.locator(".prose table").evaluate_all(f"all => all.map({wraps})") == ["break-word", "anywhere"]
+    assert page.locator(".prose").last.locator("table").evaluate_all(f"all => all.map({wraps})") == ["break-word", "anywhere"]
     assert page.locator(".prose").last.evaluate("e => getComputedStyle(e).color") == "rgb(0, 0, 0)"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(page.locator(".paper")).to_have_count(0)

@@ -171,7 +171,8 @@ function several(field, strings) {
   const grow = (value, key) => {
     const label = `${field.label} ${rows.length + 1}`.trim();
     const isNew = key === undefined;
-    const name = kind === "map" ? h("input", { class: "entry", dir: "auto", required: isNew }) : null;
+    const nameLook = { class: "entry", dir: "auto", required: isNew };
+    const name = kind === "map" ? h("input", nameLook) : null;
     if (name) name.value = key ?? "";
     const shown = /** @type {NonNullable<Field["item"]>} */ (item)(value);
     const { element, read } = view({ ...shown, label: name ? strings.entryValue : label }, strings);

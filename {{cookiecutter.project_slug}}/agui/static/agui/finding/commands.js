@@ -206,7 +206,7 @@ class Commands {
       h("span", { class: "command-label", dir: "auto" }, ...marked(label, terms)),
       detail && h("span", { class: "command-detail" }, detail),
       keys && h("kbd", { dir: "ltr", "aria-hidden": "true" }, keyNames(keys)),
-      excerpt && excerptOf(excerpt, terms),
+      excerpt && excerpt !== label && excerptOf(excerpt, terms),
     );
   }
 

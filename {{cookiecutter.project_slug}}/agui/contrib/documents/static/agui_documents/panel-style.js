@@ -96,6 +96,11 @@ export const PANEL_STYLE = `
     max-height: none; overflow: visible;
   }
   .panel.with-document { padding: 0; }
+  /* A text with a title of its own needs no other one. */
+  .document-panel:has(.document-body > .prose > .block:first-child > h1:first-child)
+    > .document-head {
+    display: none;
+  }
   .document-body, [data-kind="code"] > .prose .code pre {
     max-width: none; padding: 1rem 0 0 !important;
   }
