@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic_ai import DeferredToolRequests, RunContext
+from pydantic_ai import Agent, DeferredToolRequests, RunContext
 from pydantic_ai.capabilities import (
     AbstractCapability,
     WrapRunHandler,
@@ -16,12 +16,14 @@ from pydantic_ai.messages import (
     AgentStreamEvent,
     FunctionToolCallEvent,
     FunctionToolResultEvent,
+    ModelRequest,
     ToolCallPart,
 )
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
+from pydantic_graph import End
 
 from agui import parts
 from agui.agents.page_context import add_to_last_prompt
@@ -48,6 +50,8 @@ class ServedRun:
     """Calls a tool, unless the run is no longer this process's."""
     page_context: str
     """The page's own context, for the model."""
+    before_request: Callable[[RunContext[Any], ModelRequest | None], Awaitable[None]] | None = None
+    """Lets parts act before a request to the model and, without a request, before a good end."""
     kept: dict[str, Any] = field(default_factory=dict)
     """What parts keep of the run, by the part's label."""
     asked: dict[str, Asked] = field(default_factory=dict)
@@ -119,6 +123,20 @@ class Hooks(AbstractCapability[Any]):
             messages = add_to_last_prompt(served.page_context, request_context.messages)
             request_context.messages = messages
         return request_context
+
+    async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
+        served = self.served
+        if served and served.before_request and Agent.is_model_request_node(node):
+            await served.before_request(ctx, node.request)
+        return node
+
+    async def after_node_run(self, ctx: RunContext[Any], *, node: Any, result: Any) -> Any:
+        served = self.served
+        if served and served.before_request and isinstance(result, End):
+            # A message that is read now would take the place of the answers that a pause waits for.
+            if not isinstance(result.data.output, DeferredToolRequests):
+                await served.before_request(ctx, None)
+        return result
 
     async def prepare_tools(
         self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]

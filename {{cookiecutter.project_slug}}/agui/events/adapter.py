@@ -18,6 +18,7 @@ from django.conf import settings
 from pydantic_ai import CustomEvent
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut
 from pydantic_ai.messages import (
+    EnqueuedMessagesEvent,
     FunctionToolResultEvent,
     NativeToolReturnPart,
     TextPart,
@@ -33,6 +34,7 @@ from agui.events.failures import cause_of, describe, error_code, hint_of
 from agui.events.run_state import RunState
 from agui.protocol.files import part_without_bytes
 from agui.protocol.types import FROM_TOOLS, OF_SUBAGENTS, BaseEvent, EventType
+from agui.stores.tree import prompt_id
 
 logger = logging.getLogger("agui.runs")
 
@@ -110,6 +112,19 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
         with suppress(KeyError):
             async for event in super().handle_builtin_tool_return(part):
                 yield event
+
+    async def handle_enqueued_messages(
+        self, event: EnqueuedMessagesEvent
+    ) -> AsyncIterator[BaseEvent]:
+        delivered = self.shared.delivered
+        messages = delivered.restore(event.messages)
+        if not all(message in delivered for message in messages):
+            async for translated in super().handle_enqueued_messages(event):
+                yield translated
+            return
+        for message in messages:
+            yield delivered.event(message, self.shared.ids.last)
+            self.shared.ids.last = prompt_id(message)
 
     async def handle_custom_event(self, event: CustomEvent) -> AsyncIterator[BaseEvent]:
         async for translated in super().handle_custom_event(event):

@@ -19,6 +19,8 @@ class MessageIds:
     """The ids under which a client knows messages, in the order in which it learned them."""
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self.last = ""
+        """The id of the last message; '' if there is none."""
         self._queues: Queues = defaultdict(deque)
         self._extras: dict[str, dict[str, Any]] = {}
         messages = list(messages)
@@ -40,6 +42,7 @@ class MessageIds:
         `sent` is the message itself, if the client sent it; `extra` is what the client was told
         beside the message.
         """
+        self.last = message_id
         self._queues[role, tool_call_id].append((message_id, sent))
         if extra:
             self._extras[message_id] = extra
