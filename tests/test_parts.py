@@ -21,7 +21,19 @@ EXTRAS = set(tomllib.loads((CONTRIB.parent / "pyproject.toml").read_text())["pro
 }
 MINIMAL = ["admin", "bundle", "charts", "demo", "pacing", "redis"]
 STANDARD = sorted(
-    [*MINIMAL, "attachments", "dashboard", "evals", "export", "fast", "feedback", "formulas", "queue", "spending", "titles"]
+    [
+        *MINIMAL,
+        "attachments",
+        "dashboard",
+        "evals",
+        "export",
+        "fast",
+        "feedback",
+        "formulas",
+        "queue",
+        "spending",
+        "titles",
+    ]
 )
 # Parts that another one can't do without.
 NEEDED = {"dashboard": ["admin"], "durable": ["redis"], "terminal": ["client"]}

@@ -1,104 +1,22 @@
-"""Messages that are sent while the agent works: part `queue`."""
+"""How the agent reads messages that were sent while it worked: part `queue`."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from pydantic_ai.messages import UserPromptPart
 
-from agui.contrib.queue.models import QueuedMessage
-from agui.models import Message, Run
+from agui.contrib.attachments.models import AttachmentUse
+from agui.contrib.mentions.records import Mentions
+from agui.models import Run
 from agui.runs.live import live
-from agui.testing import call, collect, event_types, fail, say, wait
-from engine.conftest import Client, decision, run_input, script
+from agui.testing import call, collect, event_types, fail, say
+from engine import urls
+from engine.conftest import Client, decision, parts_of, script
+from engine.queueing import Gate, Queue, Reading, custom, settled, texts
 
 pytestmark = pytest.mark.database
-
-
-class Queue:
-    """What a client does beside its runs."""
-
-    def __init__(self, client: Client, thread: str = "t1") -> None:
-        self.client = client
-        self.path = f"{client.prefix}threads/{thread}/messages/"
-
-    async def send(self, method: str, body: Any = None, query: str = "", status: int = 200, **headers: str) -> Any:
-        data = "" if body is None else json.dumps(body)
-        response = await self.client.http.generic(
-            method, self.path + query, data, content_type="application/json", headers=headers
-        )
-        assert response.status_code == status, response.content
-        return json.loads(response.content) if response.content else None
-
-    async def post(self, text: str, message_id: str = "", status: int = 202, **body: Any) -> Any:
-        message = {"id": message_id or text, "role": "user", "content": text}
-        return await self.send("POST", {"message": message, **body}, status=status)
-
-    async def steer(self, text: str, **body: Any) -> Any:
-        return await self.post(text, mode="steer", **body)
-
-    async def waiting(self) -> list[str]:
-        """The texts that wait, in their order."""
-        return [row["message"]["content"] for row in (await self.send("GET"))["messages"]]
-
-
-@pytest.fixture
-def queue(client: Client) -> Queue:
-    return Queue(client)
-
-
-class Gate:
-    """A point in a script at which the model waits."""
-
-    def __init__(self) -> None:
-        self.reached, self.opened = asyncio.Event(), asyncio.Event()
-
-    def __call__(self) -> Any:
-        return wait(self.opened, self.reached)
-
-
-class Reading:
-    """A run whose events are read in the background."""
-
-    def __init__(self, client: Client, text: str, **body: Any) -> None:
-        self._task = asyncio.create_task(client.run(text, **body))
-
-    async def at(self, gate: Gate) -> None:
-        reached = asyncio.create_task(gate.reached.wait())
-        await asyncio.wait([reached, self._task], return_when=asyncio.FIRST_COMPLETED)
-        if not gate.reached.is_set():
-            raise AssertionError(self._task.result())
-
-    async def end(self, gate: Gate | None = None) -> list[dict[str, Any]]:
-        if gate:
-            gate.opened.set()
-        return await self._task
-
-
-async def texts(client: Client, thread: str = "t1") -> list[str]:
-    """The thread as a list: the user's words, and the agent's with a sign before them."""
-    messages = (await client.thread(thread))["messages"]
-    lines = []
-    for message in messages:
-        if message["role"] == "user":
-            lines.append(message["content"])
-        elif message.get("content"):
-            lines.append(f"{message['role']}: {message['content']}")
-    return lines
-
-
-def custom(events: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    return [event["value"] for event in events if event["type"] == "CUSTOM" and event["name"] == name]
-
-
-async def settled(thread: str = "t1") -> None:
-    """Wait until no run of this process is on, and none is about to begin."""
-    from agui.contrib.queue import next_run
-
-    while live.tasks or next_run._tasks:
-        await asyncio.wait([*live.tasks, *next_run._tasks])
 
 
 async def test_a_steered_message_is_read_before_the_next_request(client: Client, queue: Queue):
@@ -136,3 +54,195 @@ async def test_a_queued_message_begins_the_next_run(client: Client, queue: Queue
     assert [request.prompt for request in model.requests] == ["Go", "And last?"]
     assert await texts(client) == ["Go", "assistant: One.", "And then?", "And last?", "assistant: Two."]
     assert await queue.waiting() == []
+
+
+async def test_a_message_to_an_idle_thread_begins_a_run(client: Client, queue: Queue):
+    with script(say("Hello.")) as model:
+        answer = await queue.post("Hi", context=[{"description": "page", "value": "Orders"}])
+        assert answer["run"]
+        assert answer["refusal"] is None
+        events = await collect(await client.get("threads/t1/events/"))
+        await settled()
+    assert [value["message"]["content"] for value in custom(events, "message_delivered")] == ["Hi"]
+    assert event_types(events)[:2] == ["RUN_STARTED", "CUSTOM"]
+    assert "Orders" in str(model.requests[0].messages)
+    assert await texts(client) == ["Hi", "assistant: Hello."]
+
+
+async def test_a_message_steered_at_the_end_of_a_text_gets_one_more_answer(client: Client, queue: Queue):
+    gate = Gate()
+    with script([say("One."), gate()], say("Two.")) as model:
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("More")
+        events = await run.end(gate)
+    assert [request.prompt for request in model.requests] == ["Go", "More"]
+    assert await texts(client) == ["Go", "assistant: One.", "More", "assistant: Two."]
+    [delivered] = custom(events, "message_delivered")
+    assert delivered["after"] == (await client.thread())["messages"][1]["id"]
+    assert await Run.objects.acount() == 1
+
+
+async def test_a_message_at_the_end_of_a_text_does_not_pass_the_limit_of_requests(
+    client: Client, queue: Queue, settings: Any
+):
+    settings.AGUI = {**settings.AGUI, "LIMITS": {"REQUESTS": 1}}
+    gate = Gate()
+    with script([say("One."), gate()], say("Two.")):
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("More")
+        await run.end(gate)
+        await settled()
+    assert [run.status async for run in Run.objects.all()] == ["finished", "finished"]
+    assert await texts(client) == ["Go", "assistant: One.", "More", "assistant: Two."]
+
+
+async def test_no_message_takes_the_place_of_an_approval(client: Client, queue: Queue):
+    gate = Gate()
+    with script([call("wipe", _id="w1"), gate()], say("Wiped."), say("Nothing.")) as model:
+        run = Reading(client, "Wipe it")
+        await run.at(gate)
+        await queue.steer("Only the first half")
+        events = await run.end(gate)
+        assert events[-1]["outcome"]["type"] == "interrupt"
+        listed = await queue.send("GET")
+        assert (listed["held"], listed["run"]) == ("paused", None)
+        assert await queue.waiting() == ["Only the first half"]
+        # Nor does one that comes later, nor can the client send them.
+        await queue.post("And then?")
+        assert (await queue.send("POST", {}, status=409))["error"] == "paused"
+        assert len(model.requests) == 1
+        await client.run(resume=[decision("w1")])
+        await settled()
+    read = [
+        "Wipe it",
+        "tool: wiped all",
+        "Only the first half",
+        "assistant: Wiped.",
+        "And then?",
+        "assistant: Nothing.",
+    ]
+    assert await texts(client) == read
+
+
+@pytest.mark.parametrize("end", ["failed", "cancelled", "timed_out"])
+async def test_messages_wait_after_any_other_end(client: Client, queue: Queue, end: str):
+    gate = Gate()
+    broken = fail(ConnectionError("gone")) if end == "failed" else say("more")
+    with script([say("One."), gate(), broken], say("Two."), say("Three.")) as model:
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.post("And then?")
+        await queue.steer("Stop at two")
+        if end == "cancelled":
+            await client.http.post("/agent/threads/t1/cancel/")
+        elif end == "timed_out":
+            next(iter(live.tasks.values())).stop("timeout")
+        await run.end(gate)
+        await settled()
+        listed = await queue.send("GET")
+        assert listed["held"] == end
+        assert await queue.waiting() == ["And then?", "Stop at two"]
+        # What comes later waits behind them, and a message to the agent goes before them.
+        await queue.post("And last?")
+        await client.run("Again")
+        await settled()
+    assert [request.prompt for request in model.requests] == ["Go", "Again", "And last?"]
+    lines = (await texts(client))[-6:]
+    assert lines == ["Again", "assistant: Two.", "And then?", "Stop at two", "And last?", "assistant: Three."]
+
+
+async def test_the_user_sends_what_waits(client: Client, queue: Queue):
+    with script(fail(ConnectionError("gone")), say("Two.")):
+        await queue.post("Go")
+        await settled()
+        await queue.post("And then?")
+        answer = await queue.send("POST", {}, status=202)
+        assert answer["run"]
+        assert answer["refusal"] is None
+        await settled()
+    assert await texts(client) == ["Go", "And then?", "assistant: Two."]
+    # Now there is nothing to send.
+    assert (await queue.send("POST", {}, status=202))["run"] is None
+
+
+async def test_a_steered_message_of_an_earlier_run_begins_the_next_one(client: Client, queue: Queue):
+    """It was sent into a run that failed: it is no remark about what the next run does."""
+    gate, other = Gate(), Gate()
+    with script(
+        [gate(), fail(ConnectionError("gone"))], [call("echo", text="a"), other()], say("B."), say("C.")
+    ) as model:
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("Stop")
+        await run.end(gate)
+        run = Reading(client, "Again")
+        await run.at(other)
+        await run.end(other)
+        await settled()
+    assert [request.prompt for request in model.requests] == ["Go", "Again", "Again", "Stop"]
+
+
+async def test_a_queued_message_can_still_be_steered(client: Client, queue: Queue):
+    gate = Gate()
+    with script([call("echo", text="a"), gate()], say("B.")) as model:
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.post("Stop")
+        await queue.send("PATCH", {"message_id": "Stop", "mode": "steer"})
+        await run.end(gate)
+    assert model.requests[1].prompt == "Stop"
+
+
+async def test_results_of_parallel_tools_come_before_the_message(client: Client, queue: Queue):
+    gate = Gate()
+    calls = [call("echo", text=text, _id=text) for text in ("a", "b", "c")]
+    with script([*calls, gate()], [call("echo", text="d", _id="d")], say("Done.")):
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("One")
+        await queue.steer("Two")
+        await run.end(gate)
+    lines = ["Go", "tool: a", "tool: b", "tool: c", "One", "Two", "tool: d", "assistant: Done."]
+    assert await texts(client) == lines
+
+
+async def test_a_run_that_fails_after_it_has_read_a_message_keeps_it(client: Client, queue: Queue):
+    gate = Gate()
+    with script([call("echo", text="a"), gate()], fail(ConnectionError("gone")), say("Two.")) as model:
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("Stop")
+        await run.end(gate)
+        assert await texts(client) == ["Go", "tool: a", "Stop"]
+        assert await queue.waiting() == []
+        await client.run("Again")
+    assert [line for line in await texts(client) if line == "Stop"] == ["Stop"]
+    assert str(model.requests[-1].messages).count("'Stop'") == 1
+
+
+async def test_files_and_mentions_are_those_of_any_message(client: Client, queue: Queue, mount: Any):
+    gate = Gate()
+    answers = [call("echo", text="a"), gate()], [call("echo", text="b")], say("Done.")
+    model = mount(urls.registry, *answers, capabilities=[Mentions(lambda user, text: [])])
+    run = Reading(client, "Go")
+    await run.at(gate)
+    upload = await client.http.post("/agent/attachments/", {"file": SimpleUploadedFile("notes.txt", b"Milk")})
+    file = json.loads(upload.content)["id"]
+    records = [{"kind": "person", "id": "7", "title": "Ada"}]
+    metadata = {"attachments": [{"id": file}], "mentions": records}
+    message = {"id": "m1", "role": "user", "content": "Read @Ada", "metadata": metadata}
+    await queue.send("POST", {"message": message, "mode": "steer"}, status=202)
+    await run.end(gate)
+    first, second = model.requests[1:]
+    for request in (first, second):
+        assert "notes.txt" in str(request.messages)
+        assert '"id": "7"' in str(request.messages)
+    # A provider's cache of the prompt stays valid.
+    prompts = [part.content for part in parts_of(first) if isinstance(part, UserPromptPart)]
+    assert [part.content for part in parts_of(second) if isinstance(part, UserPromptPart)] == prompts
+    stored = (await client.thread())["messages"][3]
+    assert stored["content"] == "Read @Ada"
+    assert stored["metadata"] == metadata
+    assert await AttachmentUse.objects.filter(attachment=file, thread_id="t1").aexists()

@@ -50,8 +50,8 @@ class ServedRun:
     """Calls a tool, unless the run is no longer this process's."""
     page_context: str
     """The page's own context, for the model."""
-    before_request: Callable[[RunContext[Any], ModelRequest | None], Awaitable[None]] | None = None
-    """Lets parts act before a request to the model and, without a request, before a good end."""
+    run: Any = None
+    """The ActiveRun (runs/record.py), for parts that act before each request."""
     kept: dict[str, Any] = field(default_factory=dict)
     """What parts keep of the run, by the part's label."""
     asked: dict[str, Asked] = field(default_factory=dict)
@@ -125,18 +125,21 @@ class Hooks(AbstractCapability[Any]):
         return request_context
 
     async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
-        served = self.served
-        if served and served.before_request and Agent.is_model_request_node(node):
-            await served.before_request(ctx, node.request)
+        if Agent.is_model_request_node(node):
+            await self._ask_parts(ctx, node.request)
         return node
 
     async def after_node_run(self, ctx: RunContext[Any], *, node: Any, result: Any) -> Any:
-        served = self.served
-        if served and served.before_request and isinstance(result, End):
-            # A message that is read now would take the place of the answers that a pause waits for.
-            if not isinstance(result.data.output, DeferredToolRequests):
-                await served.before_request(ctx, None)
+        # A message that is read at a pause would take the place of the answers that it waits for.
+        if isinstance(result, End) and not isinstance(result.data.output, DeferredToolRequests):
+            await self._ask_parts(ctx, None)
         return result
+
+    async def _ask_parts(self, ctx: RunContext[Any], request: ModelRequest | None) -> None:
+        served = self.served
+        if served and served.run:
+            for part in parts.implementing("before_request"):
+                await part.before_request(served.run, ctx, request)
 
     async def prepare_tools(
         self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]

@@ -117,14 +117,13 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
         self, event: EnqueuedMessagesEvent
     ) -> AsyncIterator[BaseEvent]:
         delivered = self.shared.delivered
-        messages = delivered.restore(event.messages)
-        if not all(message in delivered for message in messages):
-            async for translated in super().handle_enqueued_messages(event):
-                yield translated
-            return
+        messages = [kept for kept in delivered.restore(event.messages) if kept in delivered]
         for message in messages:
             yield delivered.event(message, self.shared.ids.last)
             self.shared.ids.last = prompt_id(message)
+        if not messages:
+            async for translated in super().handle_enqueued_messages(event):
+                yield translated
 
     async def handle_custom_event(self, event: CustomEvent) -> AsyncIterator[BaseEvent]:
         async for translated in super().handle_custom_event(event):

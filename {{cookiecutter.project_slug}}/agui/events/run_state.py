@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import (
@@ -110,9 +110,7 @@ class Delivered:
     def remove(self, message: ModelMessage) -> None:
         """Remove a message that the model will not read."""
         self._kept = [kept for kept in self._kept if kept is not message]
-        self._by_part = {
-            key: kept for key, kept in self._by_part.items() if kept is not message
-        }
+        self._by_part = {key: kept for key, kept in self._by_part.items() if kept is not message}
 
     def restore(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """Put the messages to keep in place of those that the model has read."""
@@ -129,7 +127,7 @@ class Delivered:
                 else:
                     kept[id(delivered)] = delivered
             if kept and rest:
-                restored.append(replace(message, parts=rest))
+                restored.append(replace(message, parts=cast(Any, rest)))
             restored += kept.values() if kept else [message]
         return restored
 

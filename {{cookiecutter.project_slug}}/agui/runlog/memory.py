@@ -51,7 +51,7 @@ class RunLog:
     add_event: Callable[[bytes], object] | None = None
     """Appends the JSON of an event. None before the run begins."""
     has_news: bool = False
-    """Whether somebody has left something for the run, since it took its thread."""
+    """Whether something was left for the run, since it took its thread."""
     _started: asyncio.Future[None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -225,10 +225,7 @@ class RunLogs:
         return True
 
     async def tell(self, scope: str, thread_id: str, data: bytes = b"") -> bool:
-        """Tell the active run of the thread, as RunLog.tell does.
-
-        Returns False if there is no such run, or it can't be reached.
-        """
+        """Tell the active run of the thread, if there is one that can be reached."""
         active = self._active.get((scope, thread_id))
         if active is not None:
             active.tell(data)

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import router, transaction
-from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.conversation_store import ConversationConflict
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
@@ -92,9 +91,8 @@ class ActiveRun(RunState):
             fence=Fence(self.log.key).call,
             page_context=describe_page(self.setup.deps.context),
             asks_anew=self.turn.asks_anew,
+            run=self,
         )
-        if parts.implementing("before_request"):
-            self.served.before_request = self.before_request
 
     def stop(self, code: str) -> None:
         """End the run for a reason of the server: a key of RUN_ERRORS."""
@@ -120,10 +118,6 @@ class ActiveRun(RunState):
         if before or after or conf.get().agent_factory:
             return [*before, Hooks(), *after]
         return []
-
-    async def before_request(self, ctx: RunContext[Any], request: ModelRequest | None) -> None:
-        for part in parts.implementing("before_request"):
-            await part.before_request(self, ctx, request)
 
     def draft(self) -> dict[str, Any] | None:
         """Make the columns of a new draft; None if nothing is new since the last one."""
@@ -291,7 +285,6 @@ class ActiveRun(RunState):
     def _to_keep(self, new: list[ModelMessage]) -> list[ModelMessage]:
         """Annotate new messages for the store, and remove what it does not keep."""
         kept = self.delivered.restore(new)
-        # What the user has sent is complete.
         own = without_bytes([message for message in kept if message not in self.delivered])
         self.ids.stamp(own)
         self.setup.view.annotate_activities(own)

@@ -95,7 +95,10 @@ class QueueConfig(Part):
         return run.log.has_news or run.journal is not None
 
     def run_ended(self, run: EndedRun) -> None:
-        if not run.is_deleted and any(map(tree.prompt_id, run.messages)):
+        if run.is_deleted:
+            return
+        # The process of an interrupted run may have died at any point.
+        if run.status == "interrupted" or any(map(tree.prompt_id, run.messages)):
             rows.settle(run)
 
     def thread_deleted(self, thread_id: str, scope: str) -> None:
@@ -103,7 +106,9 @@ class QueueConfig(Part):
 
     def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
         own = QueuedMessage.objects.filter(scope=actor.scope).order_by("created_at")
-        yield PersonalData("queued_messages", own, hidden=("id", "scope", "owner", "changes", "run"))
+        yield PersonalData(
+            "queued_messages", own, hidden=("id", "scope", "owner", "changes", "run")
+        )
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         old = QueuedMessage.objects.filter(created_at__lt=clock.now() - timedelta(days=KEPT_DAYS))

@@ -199,7 +199,7 @@ def active_run(queue: Queue) -> Any:
     return runs.filter(status=Run.Status.RUNNING).values_list("pk", flat=True).first()
 
 
-def last_run(queue: Queue) -> dict[str, Any] | None:
-    """Read how the last run of the thread stands."""
+def last_run(queue: Queue) -> Any:
+    """Read the id, the status and the start of the thread's last run; None if there is none."""
     runs = Run.objects.filter(scope=queue.scope, thread_id=queue.thread_id)
     return runs.order_by("-started_at").values("run_id", "status", "started_at").first()

@@ -55,9 +55,12 @@ async def read_waiting(run: ActiveRun, ctx: Any, request: Any) -> None:
 def _is_for(run: ActiveRun, row: QueuedMessage) -> bool:
     """Return whether a message was sent into this run.
 
-    A run that has not begun yet has no row, and the message no key of a run.
+    A run that has not begun yet has no row, and the message no key of a run. A run that answers
+    questions goes on with the one that has asked them.
     """
-    return row.mode == QueuedMessage.Mode.STEER and str(row.run) in (run.log.key, "None")
+    if row.mode != QueuedMessage.Mode.STEER:
+        return False
+    return row.run is None or str(row.run) == run.log.key or run.turn.answers is not None
 
 
 def _may_go_on(run: ActiveRun, ctx: Any, request: Any) -> bool:
@@ -82,9 +85,9 @@ async def _read(run: ActiveRun, ctx: Any, request: Any, rows: list[QueuedMessage
         writes.append(await part.messages_arrived(messages, run.log.thread_id, actor))
 
     def record() -> None:
-        for write in writes:
-            if write:
-                write()
+        for write_row in writes:
+            if write_row:
+                write_row()
 
     await deliver(run, ctx, request, messages, record, _describe)
 

@@ -125,9 +125,7 @@ class ThreadMessagesView(ThreadAction):
         await thread.is_running()  # This recovers what a dead process left.
         await in_database(check_run, queue, wanted.body.get("expected_run"))
         limit = settings.max_messages
-        row: QueuedMessage = await in_database(
-            rows.add, queue, actor, wanted.message, mode, limit
-        )
+        row: QueuedMessage = await in_database(rows.add, queue, actor, wanted.message, mode, limit)
         refusal = None
         if row.state == QueuedMessage.State.WAITING:
             position = await in_database(queue.index, row)
@@ -144,8 +142,13 @@ class ThreadMessagesView(ThreadAction):
         stand = await in_database(stand_of, queue)
         if stand["held"] == Run.Status.PAUSED:
             raise Waits
-        await next_run.begin()
-        return JsonResponse(await in_database(stand_of, queue), status=202)
+        refusal = None
+        try:
+            await next_run.begin()
+        except RunFailed as error:
+            refusal = describe(error)
+        stand = await in_database(stand_of, queue)
+        return JsonResponse({**stand, "refusal": refusal}, status=202)
 
     async def change(self, queue: Queue, wanted: Wanted) -> HttpResponse:
         body = wanted.body
@@ -168,9 +171,7 @@ class ThreadMessagesView(ThreadAction):
             )
         )
         index = await in_database(queue.index, row)
-        await live.logs.tell(
-            queue.scope, queue.thread_id, to_data(events.changed(row, index or 0))
-        )
+        await live.logs.tell(queue.scope, queue.thread_id, to_data(events.changed(row, index or 0)))
         return JsonResponse(events.to_json(row, index))
 
     async def take_back(self, queue: Queue, message_id: str) -> HttpResponse:

@@ -1,0 +1,180 @@
+"""Messages are lost by nothing: a process that dies, another writer, a stop at any moment, a fork, a deletion."""
+
+import json
+import threading
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.management import call_command
+
+from agui.contrib.queue.models import QueuedMessage
+from agui.models import Run, get_conversation_model
+from agui.runs import deliver
+from agui.runs.recovery import recover
+from agui.stores.model import ModelConversationStore
+from agui.testing import call, say
+from engine.clock import Clock
+from engine.conftest import Client, decision, script
+from engine.queueing import Gate, Queue, Reading, settled, texts
+from engine.test_recovery import GONE
+
+pytestmark = pytest.mark.database
+
+READ = ["Go", "tool: a", "Stop"]
+
+
+async def steer(client: Client, queue: Queue, first: Gate, second: Gate) -> Reading:
+    """Play a run up to the request with which its model reads a message."""
+    run = Reading(client, "Go")
+    await run.at(first)
+    await queue.steer("Stop")
+    first.opened.set()
+    await run.at(second)
+    return run
+
+
+@pytest.mark.parametrize("has_draft", [True, False])
+async def test_a_process_dies_after_its_model_has_read_a_message(client: Client, queue: Queue, has_draft: bool):
+    gates = Gate(), Gate()
+    with script([call("echo", text="a"), gates[0]()], [gates[1](), say("Late.")], say("Again.")):
+        run = await steer(client, queue, *gates)
+        row = await Run.objects.aget()
+        await Run.objects.aupdate(process=GONE, **({} if has_draft else {"draft": None}))
+        await recover(ModelConversationStore(), row.scope, "t1")
+        # It is in the thread with the draft, or waits if the draft was lost.
+        assert await queue.waiting() == ([] if has_draft else ["Stop"])
+        await run.end(gates[1])
+        await settled()
+        assert await texts(client) == (READ if has_draft else ["Go"])
+        assert await queue.waiting() == ([] if has_draft else ["Stop"])
+        await queue.send("POST", {}, status=202)
+        await settled()
+    assert (await texts(client)).count("Stop") == 1
+    assert await queue.waiting() == []
+
+
+async def test_a_message_waits_again_if_its_run_can_not_be_stored(client: Client, queue: Queue):
+    gates = Gate(), Gate()
+    with script([call("echo", text="a"), gates[0]()], [gates[1](), say("Late.")]):
+        run = await steer(client, queue, *gates)
+        await get_conversation_model().objects.aupdate(revision="another")
+        events = await run.end(gates[1])
+    assert events[-1]["code"] == "conversation_changed"
+    assert await texts(client) == ["Go"]
+    listed = await queue.send("GET")
+    assert (listed["held"], await queue.waiting()) == ("failed", ["Stop"])
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+async def test_a_run_is_stopped_while_its_message_is_recorded(
+    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch, is_written: bool
+):
+    gate, go_on, reached, write = Gate(), threading.Event(), threading.Event(), deliver._write
+
+    def slowly(*args: Any) -> None:
+        reached.set()
+        assert go_on.wait(60)
+        if not is_written:
+            raise ConnectionError("The database has gone.")
+        write(*args)
+
+    monkeypatch.setattr(deliver, "_write", slowly)
+    with script([call("echo", text="a"), gate()], say("Late.")):
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("Stop")
+        gate.opened.set()
+        await run.until(reached)
+        await client.http.post("/agent/threads/t1/cancel/")
+        go_on.set()
+        await run.end()
+    assert await texts(client) == (READ if is_written else READ[:2])
+    assert await queue.waiting() == ([] if is_written else ["Stop"])
+
+
+async def test_a_message_that_is_taken_back_meanwhile_is_not_read(
+    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
+):
+    gate, go_on, reached, write = Gate(), threading.Event(), threading.Event(), deliver._write
+
+    def slowly(*args: Any) -> None:
+        reached.set()
+        assert go_on.wait(60)
+        write(*args)
+
+    monkeypatch.setattr(deliver, "_write", slowly)
+    with script([call("echo", text="a"), gate()], say("Done.")) as model:
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("Stop")
+        await queue.steer("Slow down")
+        gate.opened.set()
+        await run.until(reached)
+        await queue.send("DELETE", query="?message_id=Stop", status=204)
+        await queue.send("PATCH", {"message_id": "Slow down", "message": message("Slow down", "Hurry")})
+        go_on.set()
+        await run.end()
+    assert await texts(client) == ["Go", "tool: a", "Hurry", "assistant: Done."]
+    assert "Stop" not in str(model.requests[1].messages)
+
+
+def message(message_id: str, text: str) -> dict[str, str]:
+    return {"id": message_id, "role": "user", "content": text}
+
+
+async def test_a_fork_has_no_queue_and_a_deleted_thread_none_either(client: Client, queue: Queue):
+    with script(call("wipe", _id="w1")):
+        await client.run("Wipe")
+        await queue.post("And then?")
+    await client.http.post("/agent/threads/t1/fork/", {"thread_id": "t2"}, content_type="application/json")
+    assert await Queue(client, "t2").waiting() == []
+    assert await queue.waiting() == ["And then?"]
+    await client.http.delete("/agent/threads/t1/")
+    assert await QueuedMessage.objects.acount() == 0
+
+
+async def test_a_deleted_thread_takes_what_its_run_has_read_along(client: Client, queue: Queue):
+    gates = Gate(), Gate()
+    with script([call("echo", text="a"), gates[0]()], [gates[1](), say("Late.")]):
+        run = await steer(client, queue, *gates)
+        await queue.post("And then?")
+        await client.http.delete("/agent/threads/t1/")
+        await run.end(gates[1])
+        await settled()
+    assert await QueuedMessage.objects.acount() == 0
+    assert (await client.get("threads/t1/")).status_code == 404
+
+
+async def test_a_message_that_came_in_a_run_of_its_own_is_not_sent_again(client: Client, queue: Queue):
+    """The answer to a client's message was lost, so it sent it as any client does."""
+    with script(call("wipe", _id="w1"), say("Wiped."), say("Yes.")):
+        await client.run("Wipe")
+        await queue.post("And then?", "m1")
+        await client.run(resume=[decision("w1", False)], messages=[message("m1", "And then?")])
+        await settled()
+    assert (await texts(client)).count("And then?") == 1
+    assert await queue.waiting() == []
+
+
+async def test_the_export_has_messages_that_wait(client: Client, queue: Queue):
+    with script(call("wipe", _id="w1")):
+        await client.run("Wipe")
+        await queue.post("And then?")
+    response = await client.get("export/")
+    document = json.loads(b"".join([chunk async for chunk in response]) if response.streaming else response.content)
+    [row] = document["queued_messages"]
+    assert (row["thread_id"], json.loads(row["data"])["content"]) == ("t1", "And then?")
+
+
+async def test_messages_that_were_read_are_pruned_after_a_while(client: Client, queue: Queue, clock: Clock):
+    with script(say("Hello."), call("wipe", _id="w1")):
+        await queue.post("Hi")
+        await settled()
+        await client.run("Wipe")
+        await queue.post("And then?")
+    for days, kept in (6, 2), (2, 1):
+        clock.advance(days * 86_400)
+        await sync_to_async(call_command)("prune_agent_data")
+        assert await QueuedMessage.objects.acount() == kept
+    assert await queue.waiting() == ["And then?"]
