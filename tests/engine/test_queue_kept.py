@@ -93,8 +93,9 @@ async def test_a_run_is_stopped_while_its_message_is_recorded(
     assert await queue.waiting() == ([] if is_written else ["Stop"])
 
 
-async def test_a_message_that_is_taken_back_meanwhile_is_not_read(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("change", ["taken back", "edited", "queued", "read"])
+async def test_a_message_that_changes_while_it_is_read_is_read_as_it_is(
+    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch, change: str
 ):
     gate, go_on, reached, write = Gate(), threading.Event(), threading.Event(), deliver._write
 
@@ -104,19 +105,28 @@ async def test_a_message_that_is_taken_back_meanwhile_is_not_read(
         write(*args)
 
     monkeypatch.setattr(deliver, "_write", slowly)
-    with script([call("echo", text="a"), gate()], say("Done.")) as model:
+    with script([call("echo", text="a"), gate()], say("Done."), say("More.")) as model:
         run = Reading(client, "Go")
         await run.at(gate)
         await queue.steer("Stop")
         await queue.steer("Slow down")
         gate.opened.set()
         await run.until(reached)
-        await queue.send("DELETE", query="?message_id=Stop", status=204)
-        await queue.send("PATCH", {"message_id": "Slow down", "message": message("Slow down", "Hurry")})
+        if change == "taken back":
+            await queue.send("DELETE", query="?message_id=Stop", status=204)
+        elif change == "edited":
+            await queue.send("PATCH", {"message_id": "Stop", "message": message("Stop", "Hurry")})
+        elif change == "queued":
+            await queue.send("PATCH", {"message_id": "Stop", "mode": "queue"})
+        else:
+            await QueuedMessage.objects.filter(message_id="Stop").aupdate(state="read", run=None)
         go_on.set()
         await run.end()
-    assert await texts(client) == ["Go", "tool: a", "Hurry", "assistant: Done."]
-    assert "Stop" not in str(model.requests[1].messages)
+        await settled()
+    first = {"edited": ["Hurry"]}.get(change, [])
+    last = ["Stop", "assistant: More."] if change == "queued" else []
+    assert await texts(client) == ["Go", "tool: a", *first, "Slow down", "assistant: Done.", *last]
+    assert "Stop" not in str([message.parts for message in model.requests[1].messages])
 
 
 def message(message_id: str, text: str) -> dict[str, str]:

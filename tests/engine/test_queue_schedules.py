@@ -8,6 +8,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +48,8 @@ class Sent:
 class Schedule:
     """One thread, and what happens in it."""
 
-    def __init__(self, client: Client, seed: int) -> None:
+    def __init__(self, client: Client, seed: int, processes: Any = None) -> None:
+        self.processes = processes
         self.client, self.chance = client, random.Random(seed)  # noqa: S311
         self.thread = f"schedule-{seed}"
         self.path = f"/agent/threads/{self.thread}/messages/"
@@ -112,7 +114,11 @@ class Schedule:
 
     async def request(self, method: str, body: Any = None, query: str = "") -> tuple[int, Any]:
         data = "" if body is None else json.dumps(body)
-        response = await self.client.http.generic(method, self.path + query, data, content_type="application/json")
+        place = nullcontext()
+        if self.processes and self.chance.random() < 0.5:
+            place = self.processes.elsewhere()
+        with place:
+            response = await self.client.http.generic(method, self.path + query, data, content_type="application/json")
         content = json.loads(response.content) if response.content else None
         self.log.append(f"{method} {data or query}: {response.status_code} {content}")
         return response.status_code, content
@@ -133,7 +139,8 @@ class Schedule:
             sent.taken_back = True  # As if it had never been sent.
         elif status != 202:
             self.mistakes.append(f"POST: {status} {answer}")
-        elif answer["run"] and answer["state"] == "waiting" and live.tasks:
+        elif answer["run"] and answer["state"] == "waiting" and live.tasks and not self.processes:
+            # From another process, the run hears of it a little later.
             sent.run = self.run
 
     async def edit(self, *, raced: bool = False) -> None:

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from agui.actor import Actor
     from agui.contrib.queue import next_run, rows, steering
     from agui.contrib.queue.models import QueuedMessage
+    from agui.runs import live
     from agui.stores import base, model, tree
 else:
     # These modules import models, which don't exist yet when Django imports this one.
     base = LazyImport("agui.stores.base")
     model = LazyImport("agui.stores.model")
+    live = LazyImport("agui.runs.live")
     next_run = LazyImport("agui.contrib.queue.next_run")
     QueuedMessage = LazyImport("agui.contrib.queue.models", "QueuedMessage")
     rows = LazyImport("agui.contrib.queue.rows")
@@ -76,7 +78,7 @@ class QueueConfig(Part):
             del self._held[thread]
             run.log.has_news = True
         yield
-        if not self._may_wait(run):
+        if not (self._may_wait(run) or live.live.logs.is_shared):
             return
         if not next_run.go_on(run):
             self._held[thread] = None

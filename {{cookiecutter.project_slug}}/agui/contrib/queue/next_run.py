@@ -15,7 +15,7 @@ from pydantic_ai.messages import ModelMessage
 from agui.actor import Actor
 from agui.blocking.executor import in_database, release_connections
 from agui.contrib.queue.models import QueuedMessage
-from agui.contrib.queue.rows import Queue, last_run
+from agui.contrib.queue.rows import Queue, active_run, last_run
 from agui.contrib.queue.steering import MESSAGE
 from agui.errors import Conflict, HttpError, RunFailed
 from agui.log_fields import run_fields
@@ -80,7 +80,11 @@ class NextRun:
         queue = self.queue
         if await live.logs.tell(queue.scope, queue.thread_id, data):
             log = await live.logs.find(queue.scope, queue.thread_id)
-            return log is None or await _has_begun(log)
+            if log is not None and not await _has_begun(log):
+                return False
+            # Another process may not have heard of it before the end of its run.
+            if not live.logs.is_shared or await in_database(active_run, queue):
+                return True
         if await in_database(has_ended_well, queue):
             try:
                 await self.begin()
