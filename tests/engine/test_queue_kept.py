@@ -8,6 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import call_command
 
+from agui.contrib.queue import rows
 from agui.contrib.queue.models import QueuedMessage
 from agui.models import Run, get_conversation_model
 from agui.runs import deliver
@@ -127,6 +128,43 @@ async def test_a_message_that_changes_while_it_is_read_is_read_as_it_is(
     last = ["Stop", "assistant: More."] if change == "queued" else []
     assert await texts(client) == ["Go", "tool: a", *first, "Slow down", "assistant: Done.", *last]
     assert "Stop" not in str([message.parts for message in model.requests[1].messages])
+
+
+async def test_a_run_that_another_process_has_taken_over_reads_nothing_more(
+    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
+):
+    gate, write = Gate(), deliver._write
+
+    def after_the_take_over(*args: Any) -> None:
+        Run.objects.update(process=GONE)
+        write(*args)
+
+    monkeypatch.setattr(deliver, "_write", after_the_take_over)
+    with script([call("echo", text="a"), gate()], say("Late.")) as model:
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("Stop")
+        await run.end(gate)
+    assert await QueuedMessage.objects.filter(state="waiting").acount() == 1
+    assert len(model.requests) == 1
+
+
+async def test_a_message_that_is_edited_while_its_run_begins_is_read_as_it_is(
+    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
+):
+    load = rows.Queue.load
+
+    def load_too_early(waiting: rows.Queue) -> list[QueuedMessage]:
+        loaded = load(waiting)
+        monkeypatch.undo()
+        QueuedMessage.objects.update(data=json.dumps(message("m1", "Hurry")), changes=1)
+        return loaded
+
+    monkeypatch.setattr(rows.Queue, "load", load_too_early)
+    with script(say("Done.")):
+        assert (await queue.post("Slow down", "m1"))["refusal"] is None
+        await settled()
+    assert await texts(client) == ["Hurry", "assistant: Done."]
 
 
 def message(message_id: str, text: str) -> dict[str, str]:

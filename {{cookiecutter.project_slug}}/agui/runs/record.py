@@ -37,6 +37,7 @@ from agui.runs.usage import add_broken_off, count_unpriced
 from agui.stores import codec
 from agui.stores.annotations import annotate
 from agui.stores.codec import same_json
+from agui.stores.tree import prompt_id
 from agui.tools.secret_calls import annotate_secrets
 from agui.turns.turn import Turn
 
@@ -232,6 +233,7 @@ class ActiveRun(RunState):
                 status=status,
                 usage=self.usage,
                 messages=messages,
+                delivered=[*filter(prompt_id, self.earlier), *self.delivered],
                 is_deleted=not has_row,
             )
             for part in parts.installed():
@@ -271,12 +273,9 @@ class ActiveRun(RunState):
         self, asked: Collection[str] = (), request: ModelRequest | None = None
     ) -> list[ModelMessage]:
         """List what the run has added up to now."""
-        captured = list(self.unfinished.captured)
-        rest: list[ModelMessage] = []
-        if request is None:
-            rest = self.unfinished.messages()
-        else:
-            captured.append(replace(request, run_id=self.served.agent_run_id))
+        captured, rest = list(self.unfinished.captured), self.unfinished.messages()
+        if request is not None:
+            captured, rest = [*captured, replace(request, run_id=self.served.agent_run_id)], []
         captured = self.delivered.restore(captured)
         new = [*added(self.turn.history, captured, self.delivered), *rest]
         new += self.delivered.missing(new)

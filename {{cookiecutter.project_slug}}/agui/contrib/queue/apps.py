@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agui.contrib.queue import next_run, rows, steering
     from agui.contrib.queue.models import QueuedMessage
     from agui.runs import live
-    from agui.stores import base, model, tree
+    from agui.stores import base, model
 else:
     # These modules import models, which don't exist yet when Django imports this one.
     base = LazyImport("agui.stores.base")
@@ -27,7 +27,6 @@ else:
     QueuedMessage = LazyImport("agui.contrib.queue.models", "QueuedMessage")
     rows = LazyImport("agui.contrib.queue.rows")
     steering = LazyImport("agui.contrib.queue.steering")
-    tree = LazyImport("agui.stores.tree")
 
 # Messages that were read are kept so long, for requests that are sent again.
 KEPT_DAYS = 7
@@ -100,7 +99,7 @@ class QueueConfig(Part):
         if run.is_deleted:
             return
         # The process of an interrupted run may have died at any point.
-        if run.status == "interrupted" or any(map(tree.prompt_id, run.messages)):
+        if run.status == "interrupted" or run.delivered:
             rows.settle(run)
 
     def thread_deleted(self, thread_id: str, scope: str) -> None:

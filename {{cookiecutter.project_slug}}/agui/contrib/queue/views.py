@@ -88,7 +88,7 @@ class ThreadMessagesView(ThreadAction):
         config: Any = apps.get_app_config("agui_queue")
         if not config.modes():
             raise NotFound
-        if request.method == "GET":
+        if request.method in ("GET", "HEAD"):
             return await self.list(thread, queue)
         if request.method == "DELETE":
             return await self.take_back(queue, request.GET.get("message_id", ""))
@@ -110,6 +110,8 @@ class ThreadMessagesView(ThreadAction):
     async def list(self, thread: OwnThread, queue: Queue) -> HttpResponse:
         is_running = await thread.is_running()
         waiting: list[QueuedMessage] = await in_database(queue.load)
+        if not waiting:
+            await thread.find()
         if waiting and is_running:
             # A run that began after these messages does not know them.
             await live.logs.tell(queue.scope, queue.thread_id)
@@ -142,6 +144,8 @@ class ThreadMessagesView(ThreadAction):
         stand = await in_database(stand_of, queue)
         if stand["held"] == Run.Status.PAUSED:
             raise Waits
+        if not await in_database(queue.waiting().exists):
+            await thread.find()
         refusal = None
         try:
             await next_run.begin()
