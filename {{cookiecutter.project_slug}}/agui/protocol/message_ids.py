@@ -58,7 +58,7 @@ class MessageIds:
 
         Raises Unprocessable if that is too much.
         """
-        queues = {key: deque(queue) for key, queue in self._queues.items()}
+        queues = {key: deque(ids) for key, ids in self._queues.items()}
         for message in messages:
             cuts = _cuts(message, queues)
             index_of_calls = CallIndex.from_message(message)
@@ -66,8 +66,8 @@ class MessageIds:
             extras: dict[str, Any] = {}
             # The messages of a role have the same order here as in the queue.
             for dumped in dump(message, cuts):
-                queue = queues.get((dumped.role, getattr(dumped, "tool_call_id", None)))
-                message_id, sent = queue.popleft() if queue else (dumped.id, None)
+                known = queues.get((dumped.role, getattr(dumped, "tool_call_id", None)))
+                message_id, sent = known.popleft() if known else (dumped.id, None)
                 ids.append(message_id)
                 if sent is None:
                     extra = self._extras.get(message_id)

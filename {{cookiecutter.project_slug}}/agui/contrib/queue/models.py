@@ -1,25 +1,23 @@
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from agui.models import Owned
-from agui.sentences import wording
 
 
 class QueuedMessage(Owned):
     """A message that a user has sent beside a thread, until the agent reads it."""
 
     class Mode(models.TextChoices):
-        QUEUE = "queue", wording("after the run")
-        STEER = "steer", wording("during the run")
+        QUEUE = "queue", "after the run"
+        STEER = "steer", "during the run"
 
     class State(models.TextChoices):
-        WAITING = "waiting", wording("waiting")
-        READ = "read", wording("read")
-        TAKEN_BACK = "taken_back", wording("taken back")
+        WAITING = "waiting", "waiting"
+        READ = "read", "read"
+        TAKEN_BACK = "taken_back", "taken back"
 
     thread_id = models.CharField(max_length=255)
-    message_id = models.CharField(max_length=255, help_text=_("Chosen by the client."))
+    message_id = models.CharField(max_length=255, help_text="Chosen by the client.")
     mode = models.CharField(max_length=8, choices=Mode.choices)
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     position = models.PositiveIntegerField(help_text="Its place among those that wait.")

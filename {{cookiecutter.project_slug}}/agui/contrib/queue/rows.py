@@ -84,7 +84,7 @@ def add(queue: Queue, actor: Actor, message: Any, mode: str, limit: int) -> Queu
     if existing is not None:
         return existing
     if queue.in_thread([message.id]):
-        raise Conflict(_("The conversation has this message already."))
+        raise Conflict("The conversation has a message with this id.")
     try:
         with atomic():
             # Two that lock the same rows add their messages one after the other.
@@ -145,7 +145,7 @@ def _find(queue: Queue, rows: Sequence[QueuedMessage], message_id: str) -> Queue
             return row
     if queue.rows().filter(message_id=message_id, state=State.READ).exists():
         raise AlreadyRead
-    raise NotFound(_("There is no such message."))
+    raise NotFound("No such message waits.")
 
 
 def take_back(queue: Queue, message_id: str) -> bool:
