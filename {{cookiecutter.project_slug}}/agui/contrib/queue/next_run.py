@@ -12,12 +12,16 @@ from uuid import uuid4
 from django.contrib.auth import get_user_model
 from pydantic_ai.messages import ModelMessage
 
+from agui import conf
 from agui.actor import Actor
 from agui.blocking.executor import in_database, release_connections
+from agui.contrib.queue import events, rows
+from agui.contrib.queue.conf import QueueSettings
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.queue.rows import Queue, active_run, last_run
 from agui.contrib.queue.steering import MESSAGE
 from agui.errors import Conflict, HttpError, RunFailed
+from agui.events.frames import to_data
 from agui.log_fields import run_fields
 from agui.models import Run
 from agui.protocol.inbound import instructing
@@ -65,6 +69,23 @@ class NextRun:
     """The tools and the context of the client."""
     start: Start
 
+    async def add(
+        self, actor: Actor, message: Any, mode: str
+    ) -> tuple[QueuedMessage, HttpError | RunFailed | None]:
+        """Add a message, and bring it to a run. Returns its row, and why no run may begin, if so.
+
+        Raises the errors of rows.add.
+        """
+        limit = conf.part(QueueSettings).max_messages
+        row: QueuedMessage = await in_database(rows.add, self.queue, actor, message, mode, limit)
+        if row.state == QueuedMessage.State.WAITING:
+            position = await in_database(self.queue.index, row)
+            try:
+                await self.wake(to_data(events.queued(row, position or 0)))
+            except (HttpError, RunFailed) as error:
+                return row, error
+        return row, None
+
     async def wake(self, data: bytes = b"") -> None:
         """Bring new messages to the active run, or begin one if the last one has ended well.
 
@@ -100,21 +121,21 @@ class NextRun:
 
     async def _begin(self) -> RunLog | None:
         """Take the thread for a run with all messages that wait; None if there are none."""
-        rows: list[QueuedMessage] = await in_database(self.queue.load)
-        if not rows:
+        waiting: list[QueuedMessage] = await in_database(self.queue.load)
+        if not waiting:
             return None
-        queued = [MESSAGE.validate_json(row.data) for row in rows]
+        queued = [MESSAGE.validate_json(row.data) for row in waiting]
         changes = {
             "messages": [*instructing(self.template.messages), *queued],
             "run_id": str(uuid4()),
             "resume": None,
         }
         run_input = self.template.model_copy(update=changes)
-        versions = repr([(row.pk, row.changes) for row in rows])
+        versions = repr([(row.pk, row.changes) for row in waiting])
         fingerprint = hashlib.sha256(versions.encode()).hexdigest()
         log, is_new = await live.logs.reserve(self.queue.scope, self.queue.thread_id, fingerprint)
         if is_new:
-            token = sending.set(Sending(log.key, rows))
+            token = sending.set(Sending(log.key, waiting))
             try:
                 self.start(log, run_input)
             finally:

@@ -36,7 +36,7 @@ async def read_waiting(run: ActiveRun, ctx: Any, request: Any) -> None:
     """Add the messages that wait to the next request of a run."""
     queue = Queue(run.log.scope, run.log.thread_id)
     for _ in range(TRIES):
-        if run.outcome.failure or run.log.token.cancelled or not _may_go_on(run, ctx, request):
+        if not _may_go_on(run, ctx, request):
             return
         present: list[QueuedMessage] = await in_database(queue.load)
         rows = [row for row in present if _is_for(run, row)]

@@ -121,21 +121,11 @@ class ThreadMessagesView(ThreadAction):
     async def add(
         self, thread: OwnThread, queue: Queue, actor: Actor, wanted: Wanted, next_run: NextRun
     ) -> HttpResponse:
-        settings = conf.part(QueueSettings)
-        mode = read_mode(wanted.body) or settings.modes[0]
+        mode = read_mode(wanted.body) or conf.part(QueueSettings).modes[0]
         await load([wanted.message], wanted.run_input)  # This refuses what no run could read.
         await thread.is_running()  # This recovers what a dead process left.
         await in_database(check_run, queue, wanted.body.get("expected_run"))
-        limit = settings.max_messages
-        row: QueuedMessage = await in_database(rows.add, queue, actor, wanted.message, mode, limit)
-        refusal = None
-        if row.state == QueuedMessage.State.WAITING:
-            position = await in_database(queue.index, row)
-            event = events.queued(row, position or 0)
-            try:
-                await next_run.wake(to_data(event))
-            except (HttpError, RunFailed) as error:
-                refusal = describe(error)
+        row, refusal = await next_run.add(actor, wanted.message, mode)
         return JsonResponse(await in_database(describe_row, queue, row, refusal), status=202)
 
     async def send(self, thread: OwnThread, queue: Queue, next_run: NextRun) -> HttpResponse:
@@ -253,7 +243,8 @@ def stand_of(queue: Queue) -> dict[str, Any]:
 
 def describe_row(queue: Queue, row: QueuedMessage, refusal: Any) -> dict[str, Any]:
     row.refresh_from_db()
-    return {**events.to_json(row, queue.index(row)), **stand_of(queue), "refusal": refusal}
+    described = {**events.to_json(row, queue.index(row)), **stand_of(queue)}
+    return {**described, "refusal": describe(refusal) if refusal else None}
 
 
 def describe(error: HttpError | RunFailed) -> dict[str, str]:
