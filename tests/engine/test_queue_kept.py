@@ -13,6 +13,7 @@ from agui.contrib.queue.models import QueuedMessage
 from agui.models import Run, get_conversation_model
 from agui.runs import deliver
 from agui.runs.recovery import recover
+from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, say
 from engine.clock import Clock
@@ -65,6 +66,43 @@ async def test_a_message_waits_again_if_its_run_can_not_be_stored(client: Client
     assert await texts(client) == ["Go"]
     listed = await queue.send("GET")
     assert (listed["held"], await queue.waiting()) == ("failed", ["Stop"])
+    # Its run is over, so it is a remark about that run no longer.
+    assert listed["messages"][0]["mode"] == "queue"
+
+
+async def test_the_draft_has_the_results_before_the_message(
+    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
+):
+    drafts, gate, write = [], Gate(), deliver._write
+
+    def write_and_keep(run: Any, columns: dict[str, Any], record: Any) -> None:
+        drafts.append(codec.load_messages(columns["draft"]))
+        write(run, columns, record)
+
+    monkeypatch.setattr(deliver, "_write", write_and_keep)
+    with script([*(call("echo", text=text, _id=text) for text in "abc"), gate()], say("Done.")):
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("Stop")
+        await run.end(gate)
+    [[_, results, stop]] = drafts
+    assert [part.tool_call_id for part in results.parts] == ["a", "b", "c"]
+    assert results.state == "complete"
+    assert [part.content for part in stop.parts] == ["Stop"]
+
+
+async def test_no_run_begins_for_a_user_who_may_not_sign_in_any_more(client: Client, queue: Queue, user: Any):
+    gate = Gate()
+    with script([say("One."), gate()], say("Two.")) as model:
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.post("And then?")
+        user.is_active = False
+        await user.asave()
+        await run.end(gate)
+        await settled()
+    assert len(model.requests) == 1
+    assert await QueuedMessage.objects.filter(state="waiting").acount() == 1
 
 
 @pytest.mark.parametrize("is_written", [True, False])
