@@ -1,5 +1,6 @@
 """Messages are lost by nothing: a process that dies, another writer, a stop at any moment, a fork, a deletion."""
 
+import asyncio
 import json
 import threading
 from typing import Any
@@ -10,8 +11,10 @@ from django.core.management import call_command
 
 from agui.contrib.queue import rows
 from agui.contrib.queue.models import QueuedMessage
+from agui.errors import TooManyRequests
 from agui.models import Run, get_conversation_model
 from agui.runs import deliver
+from agui.runs.live import live
 from agui.runs.recovery import recover
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
@@ -68,6 +71,19 @@ async def test_a_message_waits_again_if_its_run_can_not_be_stored(client: Client
     assert (listed["held"], await queue.waiting()) == ("failed", ["Stop"])
     # Its run is over, so it is a remark about that run no longer.
     assert listed["messages"][0]["mode"] == "queue"
+
+
+async def test_a_message_does_not_rely_on_a_run_that_is_refused(client: Client, queue: Queue, user: Any):
+    log, _ = await live.logs.reserve(f"user:{user.pk}", "t1", "another request")
+    with script(say("Hello.")):
+        posted = asyncio.create_task(queue.post("Hi"))
+        async with asyncio.timeout(60):
+            while not log.has_news:  # noqa: ASYNC110 # another task sets it
+                await asyncio.sleep(0.001)
+        live.logs.release(log, TooManyRequests())
+        assert (await posted)["refusal"] is None
+        await settled()
+    assert await texts(client) == ["Hi", "assistant: Hello."]
 
 
 async def test_the_draft_has_the_results_before_the_message(
