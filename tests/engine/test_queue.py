@@ -247,3 +247,26 @@ async def test_files_and_mentions_are_those_of_any_message(client: Client, queue
     assert stored["content"] == "Read @Ada"
     assert stored["metadata"] == metadata
     assert await AttachmentUse.objects.filter(attachment=file, thread_id="t1").aexists()
+
+
+async def test_a_message_may_be_a_file_alone(client: Client, queue: Queue):
+    gate = Gate()
+    upload = await client.http.post("/agent/attachments/", {"file": SimpleUploadedFile("notes.txt", b"Milk")})
+    metadata = {"attachments": [{"id": json.loads(upload.content)["id"]}]}
+    picture = {"type": "image", "source": {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}}
+    with script([call("echo", text="a"), gate()], say("Done."), say("More.")) as model:
+        run = Reading(client, "Go")
+        await run.at(gate)
+        alone = {"id": "m1", "role": "user", "content": "", "metadata": metadata}
+        await queue.send("POST", {"message": alone, "mode": "steer"}, status=202)
+        beside = {"id": "m2", "role": "user", "content": [{"type": "text", "text": "See"}, picture]}
+        await queue.send("POST", {"message": beside, "mode": "steer"}, status=202)
+        events = await run.end(gate)
+        # The next turn reads them as they were sent.
+        await client.run("And?")
+    thread = (await client.thread())["messages"]
+    assert [message for message in thread if message["id"] in ("m1", "m2")] == [alone, beside]
+    assert [value["message"] for value in custom(events, "message_delivered")] == [alone, beside]
+    for request in model.requests[1:]:
+        pictures = [part.content for part in parts_of(request) if isinstance(part, UserPromptPart)]
+        assert "iVBORw0KGgo" in str(pictures) or "PNG" in str(pictures)
