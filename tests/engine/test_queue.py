@@ -126,6 +126,17 @@ async def test_no_message_takes_the_place_of_an_approval(client: Client, queue: 
     assert await texts(client) == read
 
 
+async def test_a_message_to_a_thread_that_waits_is_read_after_the_answer(client: Client, queue: Queue):
+    with script(call("wipe", _id="w1"), say("Wiped."), say("More.")):
+        await client.run("Wipe it")
+        await queue.steer("Only the first half")
+        await queue.post("And then?")
+        await client.run(resume=[decision("w1")])
+        await settled()
+    lines = ["Wipe it", "tool: wiped all", "Only the first half", "assistant: Wiped.", "And then?", "assistant: More."]
+    assert await texts(client) == lines
+
+
 @pytest.mark.parametrize("end", ["failed", "cancelled", "timed_out"])
 async def test_messages_wait_after_any_other_end(client: Client, queue: Queue, end: str):
     gate = Gate()

@@ -137,9 +137,11 @@ class Schedule:
         status, answer = await self.request("POST", body)
         if status == 409 and answer["error"] == "queue_full":
             sent.taken_back = True  # As if it had never been sent.
-        elif status != 202:
+        elif status == 202 and answer["state"] == "waiting":
+            sent.taken_back = False  # It was refused before.
+        if status not in (202, 409):
             self.mistakes.append(f"POST: {status} {answer}")
-        elif answer["run"] and answer["state"] == "waiting" and live.tasks and not self.processes:
+        elif status == 202 and answer["run"] and answer["state"] == "waiting" and live.tasks and not self.processes:
             # From another process, the run hears of it a little later.
             sent.run = self.run
 

@@ -42,7 +42,7 @@ class QueueConfig(Part):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._held: dict[tuple[str, str], None] = {}
-        """The threads in which messages have waited when a run ended."""
+        """The threads in which messages wait although no run is active."""
 
     def routes(self) -> dict[str, tuple[str, str]]:
         view = "agui.contrib.queue.views.ThreadMessagesView"
@@ -80,9 +80,13 @@ class QueueConfig(Part):
         if not (self._may_wait(run) or live.live.logs.is_shared):
             return
         if not next_run.go_on(run):
-            self._held[thread] = None
-            if len(self._held) > MAX_HELD:
-                del self._held[next(iter(self._held))]
+            self.hold(*thread)
+
+    def hold(self, scope: str, thread_id: str) -> None:
+        """Remember that messages wait in a thread without an active run: its next one hears of it."""
+        self._held[scope, thread_id] = None
+        if len(self._held) > MAX_HELD:
+            del self._held[next(iter(self._held))]
 
     async def before_request(self, run: Any, ctx: Any, request: Any) -> None:
         if self.label not in run.served.kept:

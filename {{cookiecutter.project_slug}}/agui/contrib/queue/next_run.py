@@ -83,6 +83,7 @@ class NextRun:
             try:
                 await self.wake(to_data(events.queued(row, position or 0)))
             except (HttpError, RunFailed) as error:
+                self.queue.hold()
                 return row, error
         return row, None
 
@@ -111,6 +112,8 @@ class NextRun:
                 await self.begin()
             except Conflict:
                 return False
+        else:
+            queue.hold()
         return True
 
     async def begin(self) -> None:
@@ -176,6 +179,7 @@ async def _go_on(run: ActiveRun) -> None:
     try:
         user = await _find_user(run.setup.deps.user)
         if user is None:
+            queue.hold()
             return
         actor = Actor(user, queue.scope)
         store = store_class()().for_scope(queue.scope)
@@ -187,6 +191,7 @@ async def _go_on(run: ActiveRun) -> None:
         template = run.run_input.model_copy(update={"state": None})
         await NextRun(queue, template, begin).wake()
     except (HttpError, RunFailed) as error:
+        queue.hold()
         logger.warning("Messages of thread %s wait: no run may begin: %s", queue.thread_id, error)
     except Exception:
         logger.exception("Messages of thread %s wait: no run could begin", queue.thread_id)

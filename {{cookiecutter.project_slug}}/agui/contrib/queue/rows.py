@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.apps import apps
 from django.db import IntegrityError, router, transaction
 from django.db.models import F, Max, QuerySet
 from django.utils.translation import gettext_lazy as _
@@ -47,6 +48,11 @@ class Queue:
             thread__thread_id=self.thread_id, thread__scope=self.scope, prompt_id__in=message_ids
         )
         return set(messages.values_list("prompt_id", flat=True))
+
+    def hold(self) -> None:
+        """Let the next run of the thread hear of the messages, as no active one does."""
+        config: Any = apps.get_app_config("agui_queue")
+        config.hold(self.scope, self.thread_id)
 
     def index(self, row: QueuedMessage) -> int | None:
         """Count the messages that wait before one; None if it does not wait."""
