@@ -83,7 +83,7 @@ class QueueConfig(Part):
             self.hold(*thread)
 
     def hold(self, scope: str, thread_id: str) -> None:
-        """Remember that messages wait in a thread without an active run: its next one hears of it."""
+        """Remember that messages wait in a thread: its next run hears of it."""
         self._held[scope, thread_id] = None
         if len(self._held) > MAX_HELD:
             del self._held[next(iter(self._held))]
