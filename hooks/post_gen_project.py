@@ -16,7 +16,8 @@ ENGINE = "{{ cookiecutter.engine }}"
 
 MINIMAL = {"admin", "bundle", "charts", "demo", "pacing", "redis"}
 STANDARD = MINIMAL | {
-    "attachments", "dashboard", "documents", "evals", "export", "fast", "feedback", "formulas", "spending", "titles"
+    "attachments", "dashboard", "documents", "evals", "export", "fast", "feedback", "formulas", "queue", "spending",
+    "titles",
 }  # fmt: skip
 
 NEXT_STEPS = f"""

@@ -69,6 +69,9 @@ def cards(page: Page):
 # --- Tool calls
 
 
+ADD = {"at": "2026-11-27T10:00", "number": 3, "title": "Buy milk\nand bread", "category": "home"}
+
+
 def test_calls_fold_and_their_results_read_well_and_are_copied(chat):
     # An agent that calls one after the other, and at last two at once.
     calls = [event for n in range(6) for event in [*begun(f"c{n}", parent=f"p{n}"), ended(f"c{n}", duration_ms=n)]]
@@ -87,9 +90,10 @@ def test_calls_fold_and_their_results_read_well_and_are_copied(chat):
     new_chat(chat)
     chat.context.grant_permissions(["clipboard-read", "clipboard-write"])
     long = "word " * 2000
-    answer_with(chat, [STARTED, *begun("a"), *begun("b", "add_task"), ended("b", long), ended("a", ROWS), FINISHED])
+    answer_with(chat, [STARTED, *begun("a"), *begun("b", "add_task", ADD), ended("b", long), ended("a", ROWS), FINISHED])
     say(chat, "hello")
     expect(cards(chat)).to_have_text([re.compile("Summarize tasks"), re.compile("Add task")])
+    expect(cards(chat).locator(".tool-about")).to_have_text(["", "Buy milk and bread"])
     expect(chat.locator(".message.assistant")).to_have_count(1)
     first, second = cards(chat).first, cards(chat).last
     first.locator("summary").click()
@@ -134,6 +138,22 @@ def test_calls_fold_and_their_results_read_well_and_are_copied(chat):
         given = chat.evaluate("navigator.clipboard.readText()")
         assert given == text or json.loads(given) == json.loads(text)
     expect(chat.locator("textarea.visually-hidden")).to_have_count(0)
+
+
+def test_card_of_a_tool_with_a_secret_does_not_say_what_its_calls_are_about(chat):
+    def answer(route: Route) -> None:
+        tools = route.fetch().json()
+        for tool in tools["tools"]:
+            tool |= {"secrets": [["title"]]} if tool["name"] == "add_task" else {}
+        route.fulfill(json=tools)
+
+    chat.route("**/agent/tools/", answer)
+    chat.reload()
+    focused = begun("a", "focus_on", {"category": "home"})
+    answer_with(chat, [STARTED, *focused, ended("a"), *begun("b", "add_task", ADD), ended("b"), FINISHED])
+    say(chat, "hello")
+    # The first one shows that the labels of the server are there.
+    expect(cards(chat).locator(".tool-about")).to_have_text(["home", ""])
 
 
 def test_running_tool_tells_its_step_and_progress_and_a_step_of_the_run_is_shown_below(chat):
@@ -519,6 +539,11 @@ def test_nested_arguments_are_numbered_and_folded_and_the_buttons_stay_in_sight(
     expect(rows.first.get_by_label("Quantity")).to_be_focused()
     question.get_by_role("button", name="Remove Lines 2").click()
     expect(rows.nth(1).locator("summary")).to_have_text("2.Chair")
+    # The style of values changes nothing else: the list of conversations stands beside the log, which fills its place.
+    chat.set_viewport_size({"width": 1280, "height": 700})
+    chat.get_by_role("button", name="Conversations").first.click()
+    expect(chat.locator(".drawer.beside")).to_be_visible()
+    assert log.evaluate("log => log.parentElement.offsetWidth - log.offsetWidth") == 0
 
 
 # --- Questions

@@ -81,6 +81,8 @@ FORM = {
         "notes": {"type": "object", "additionalProperties": {"type": "integer"}, "default": {}},
     },
 }
+# A page has these only if the project has records to mention, and a model that listens.
+MODULES = {"list:@": "mentions/mentions.js", "composer:voice": "voice/microphone.js"}
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenhersteller"
 MARKDOWN = f"""## What I found
 
@@ -184,6 +186,9 @@ def set_language(page: Page, url: str, language: str, models: list[str]) -> None
         if models:
             more += f" data-models='{json.dumps(models)}'"
         text = text.replace("<agui-chat", f"<agui-chat {more}")
+        named = [f"&quot;{place}&quot;: &quot;/static/agui_{path}&quot;, " for place, path in MODULES.items()]
+        text, count = re.subn(r'data-modules="\{', r"\g<0>" + "".join(named), text)
+        assert count == 1
         route.fulfill(response=response, body=text)
 
     page.route(re.compile(re.escape(url) + r"/(\?.*)?$"), answer)
@@ -346,9 +351,41 @@ def sources(page: Page) -> Iterator[str]:
     ask(page, "When do you open?", *text("s1", "At **nine** [1], or later [2][3]."))
     answer(page, {"type": "CUSTOM", "name": "sources", "value": {"messageId": "s1", "sources": told}})
     end(page)
-    page.locator("agui-chat .source-mark").first.click()
+    marks, card = page.locator("agui-chat .source-mark"), page.locator("agui-chat .source-card")
+    marks.last.click()
+    expect(card).to_contain_text("ساعات العمل")
+    yield "several sources"
+    page.keyboard.press("Escape")
+    marks.first.click()
+    expect(card).to_contain_text(LONG)
+    yield "source"
+    card.locator("button").last.click()
     expect(page.locator("agui-chat .sources li").first).to_be_focused()
     yield "sources"
+
+
+def documents(page: Page) -> Iterator[str]:
+    table = {"columns": ["Name", LONG], "rows": [[f"Task {number}", number] for number in range(40)]}
+    shown = [
+        {"kind": "markdown", "text": ["# Report\n\nAll **well**.\n\n", f"- {LONG}\n- [list](/list/)\n" * 30]},
+        {"kind": "code", "language": "python", "text": ["def f():\n    return 1  # " + LONG * 3]},
+        {"kind": "table", **table},
+    ]
+    new_chat(page)
+    ask(page, "Write it", *text("d1", "Here:"))
+    for number, document in enumerate(shown):
+        content = {"id": "report", "title": f"Report {LONG}", **document}
+        answer(page, activity(f"document{number}", "document", content))
+    end(page)
+    cards = page.locator("agui-chat .document-card")
+    panel = page.locator("agui-chat .document-panel")
+    close = panel.locator("button:has(.icon-close)")
+    close.click()  # It has opened by itself.
+    for card, document in zip(cards.all(), shown, strict=True):
+        card.click()
+        expect(panel).to_be_visible()
+        yield f"document {document['kind']}"
+        close.click()
 
 
 ORDER = {
@@ -604,7 +641,7 @@ def in_modes(page: Page, modes: list[str]) -> Iterator[tuple[str, list[str] | No
 def test_no_state_of_the_chat_has_a_finding(open_chat, look, live_project, name):
     options, modes = PAGES[name]
     page = open_chat(name[:2], ["openai:small", f"openai:{LONG}"], **options)
-    states = [a_run(page), activities(page), sources(page), questions(page), files(page), voice(page)]
+    states = [a_run(page), activities(page), sources(page), documents(page), questions(page), files(page), voice(page)]
     states += [stored(page, live_project.url), found(page), printed(page), lost(page)]
     for state in chain(*states):
         for mode, rules in in_modes(page, modes):
@@ -907,6 +944,7 @@ def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, live_pr
     expect(page.locator(".message")).to_have_count(20)  # as before
     push = open_stream(page)
     text = "[here](https://example.com/a) and <https://example.com/b>\n\n```js\n" + "word " * 90 + "\n```\n"
+    text += "".join(f"\n| What | Day |\n|---|---|\n| {word} | Wednesday |\n" for word in ("much to do " * 20, "x" * 200))
     push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
     push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text})
     push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
@@ -925,6 +963,9 @@ def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, live_pr
     assert "https://example.com/a" in links.first.evaluate(after)
     assert links.last.evaluate(after) == "none"
     assert code.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
+    # Words are broken only in a table that is wider than the paper.
+    wraps = "table => getComputedStyle(table.rows[1].cells[1]).overflowWrap"
+    assert page.locator(".prose").last.locator("table").evaluate_all(f"all => all.map({wraps})") == ["break-word", "anywhere"]
     assert page.locator(".prose").last.evaluate("e => getComputedStyle(e).color") == "rgb(0, 0, 0)"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(page.locator(".paper")).to_have_count(0)

@@ -105,7 +105,7 @@ def test_a_mark_shows_a_card_of_its_sources(citing):
     expect(marks).to_have_text(["[1]", "[2][1]"])
     expect(prose).to_contain_text("At nine [1], by law [2][1], not [9].")
     expect(marks.first).to_have_accessible_name("Source 1: Opening hours")
-    expect(marks.last).to_have_accessible_name("Sources: <b>Law</b> and Opening hours")
+    expect(marks.last).to_have_accessible_name("Sources [2][1]: <b>Law</b> and Opening hours")
     card = citing.get_by_role("dialog", name="Opening hours")
 
     # The pointer rests on a mark, moves into the card, and leaves both.

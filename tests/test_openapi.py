@@ -118,6 +118,11 @@ def test_what_succeeds_is_as_documented(live: LiveProject, ask):
     assert ask("changeThread", {"branch": other}, thread_id="whole").json()["messages"]
     run_to_the_end(live, ask, "waits", [{"id": "m2", "role": "user", "content": "delete_finished_tasks"}])
     assert ask("readThread", thread_id="waits").json()["pending"][0]["reason"] == "tool_call"
+    queued = {"message": {"id": "m3", "role": "user", "content": "And then?"}, "mode": "steer"}
+    assert ask("sendWhileBusy", queued, thread_id="waits").json()["held"] == "paused"
+    assert ask("changeWaiting", {"message_id": "m3", "position": 0}, thread_id="waits").json()["mode"] == "steer"
+    assert [row["message_id"] for row in ask("listWaiting", thread_id="waits").json()["messages"]] == ["m3"]
+    assert ask("sendWhileBusy", {}, thread_id="waits").json()["error"] == "paused"
     assert ask("deleteThread", thread_id="whole").status_code == 204
 
     uploaded = ask("upload", {"file": b"Flour, water, salt."}).json()

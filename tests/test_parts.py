@@ -31,6 +31,7 @@ STANDARD = sorted(
         "fast",
         "feedback",
         "formulas",
+        "queue",
         "spending",
         "titles",
     ]

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Exact } from "./agui/json/exact.js";
+import { aboutCall } from "./agui/tools/about.js";
 import { hidden } from "./agui/tools/arguments.js";
 import { itemName } from "./agui/tools/item-name.js";
 
@@ -28,4 +29,11 @@ test("an item is called by its title, its name or its number", () => {
   assert.deepEqual(told({ title: "secret", id: 5 }, (key) => key === "title"), ["id", "5", true]);
   assert.deepEqual(told({ title: "x".repeat(81), name: "two\nlines", label: {}, subject: true }), null);
   for (const odd of [null, "text", 5, ["title"], {}]) assert.equal(itemName(odd), null);
+});
+
+test("a call is about its first text that says something alone", () => {
+  assert.equal(aboutCall({ at: "2026-11-27T10:00", number: 3, code: "42", title: " Buy\n milk " }), "Buy milk");
+  assert.equal(aboutCall({ street: "12 St James's Square", city: "London" }), "12 St James's Square");
+  assert.equal(aboutCall({ text: "x".repeat(200) }).length, 100);
+  for (const none of [{}, null, undefined, "text", { deep: { title: "Buy milk" } }, { done: true }]) assert.equal(aboutCall(none), "");
 });

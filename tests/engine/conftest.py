@@ -6,6 +6,7 @@ TEST_REDIS_URL names a Redis that the runs of all tests then use.
 import asyncio
 import contextvars
 import gc
+import importlib
 import json
 import os
 import re
@@ -309,6 +310,13 @@ def other(transactional_db: None) -> Any:
 @pytest.fixture
 def client(user: Any) -> Client:
     return Client(user)
+
+
+@pytest.fixture
+def queue(client: Client) -> Any:
+    """What the client does beside its runs, if the project has the part `queue`."""
+    queueing = importlib.import_module("engine.queueing")
+    return queueing.Queue(client)
 
 
 @pytest.fixture

@@ -323,10 +323,11 @@ def test_only_who_may_view_runs_sees_it(user):
 
 def test_only_who_may_view_spending_sees_who_spent(user):
     Spending.objects.create(scope="x", owner=user, day=today(), model="m", input_tokens=5, cost=Decimal("0.5"))
-    assert "ada" not in page_of(staff("view_run"))
+    # Names of static files have digests, in which these letters may stand, too.
+    assert not re.search(r"\bada\b", page_of(staff("view_run")))
     get_user_model().objects.filter(username="staff").delete()
     html = page_of(staff("view_run", "view_spending"))
-    assert re.search(r"ada.*?\$0\.5000", html, re.DOTALL)
+    assert re.search(r"\bada\b.*?\$0\.5000", html, re.DOTALL)
 
 
 def test_without_the_part_of_spending_it_tells_the_rest(browser, settings, monkeypatch):

@@ -7,7 +7,7 @@ import threading
 import pytest
 from pydantic_ai import BinaryImage, ModelRetry, ToolReturn
 from pydantic_ai.exceptions import ToolFailed
-from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from agui.contrib.durable.journal import OUTCOME, Journal
 from agui.contrib.durable.splice import left_open
@@ -81,6 +81,10 @@ def test_a_run_goes_on_from_the_last_answer_that_asked_for_tools():
     assert orders._reached([asked, result, half]) == [asked]
     assert orders._reached([asked, result, asked, result]) == [asked, result, asked]
     assert orders._reached([half]) == []
+    # A message that was sent meanwhile stays where the run has read it.
+    said = ModelRequest(parts=[UserPromptPart("Stop")], metadata={"agui": {"ids": ["m1"]}})
+    assert orders._reached([asked, result, said, half]) == [asked, result, said]
+    assert orders._reached([said, asked, result, half]) == [said, asked]
 
 
 @pytest.fixture

@@ -93,6 +93,9 @@ async def leave_traces(client, name):
         await Feedback.objects.acreate(thread=thread, message_id=f"{name}-a", value=-1, comment=f"No, says {name}")
         await ModelConversationStore().fork(f"{name}-1", new_conversation_id=f"{name}-fork")
         await client.run("Wipe", thread=f"{name}-fork")
+    queued = {"message": {"id": f"{name}-m", "role": "user", "content": "And then?"}}
+    path = f"/agent/threads/{name}-fork/messages/"
+    assert (await client.http.post(path, queued, content_type="application/json")).status_code == 202
     await Budget.objects.acreate(user=client.user, period="day", tokens=10**6)
     run = await Run.objects.filter(thread_id=f"{name}-1").afirst()
     await RunSpending.objects.acreate(run=uuid4(), scope=f"user:{client.user.pk}", owner=client.user)

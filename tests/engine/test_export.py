@@ -25,6 +25,7 @@ from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.export.document import write_document
 from agui.contrib.feedback.models import Feedback
+from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.spending.models import Budget, RunSpending, Spending
 from agui.models import ApiToken, AuditRecord, Message, Run, get_conversation_model
 from agui.stores import codec
@@ -63,6 +64,7 @@ ABSENT = {
         "state": "the message's, soon",
     },
     Feedback: {"id": "ours"},
+    QueuedMessage: {"id": "ours", "scope": "as Thread's", "changes": "ours", "run": "ours"},
     AuditRecord: {"id": "ours", "error": "for operators"},
     ApiToken: {"id": "ours", "digest": "a secret"},
     Attachment: {"scope": "as Thread's", "file": "ours"},
@@ -108,6 +110,7 @@ class Marked:
         )
         self.message = self.make(Message, user, thread=self.thread, data=lambda mark: dump(mark)[0])
         self.make(Feedback, user, thread=self.thread)
+        self.make(QueuedMessage, user)
         self.run = self.make(Run, user, draft=dump, status=lambda mark: mark[:16])
         self.make(Spending, user)
         self.make(RunSpending, user)

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 import pytest
@@ -36,6 +36,7 @@ Thread = get_conversation_model()
 VERBS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 SECRET = "hunter2"
 NOBODYS = "6f8a1f0e-0000-4000-8000-000000000000"
+QUEUED = "q1"
 FILE = "<a file>"
 RECORDING = "<a recording>"
 # What changes by itself while a run is on, or when a token is used.
@@ -72,6 +73,9 @@ BODIES: dict[tuple[str, str], Callable[[World], list[Any]]] = {
         {"archived": True},
     ],
     ("agent/threads/<path:thread_id>/feedback/", "PUT"): lambda world: [{"message_id": world.answer, "value": 1}],
+    ("agent/threads/<path:thread_id>/messages/", "POST"): lambda world: [{}],
+    ("agent/threads/<path:thread_id>/messages/", "PATCH"): lambda world: [{"message_id": QUEUED, "position": 0}],
+    ("agent/threads/<path:thread_id>/messages/", "DELETE"): lambda world: [{"message_id": QUEUED}],
     ("agent/attachments/", "POST"): lambda world: [FILE],
     ("agent/transcribe/", "POST"): lambda world: [RECORDING],
     ("agent/mcp/", "POST"): lambda world: [{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}],
@@ -112,6 +116,8 @@ class Request:
         if self.body in (FILE, RECORDING):
             content = b"text" if self.body is FILE else b"OggS"
             return await http.post(f"/{path}", {"file": SimpleUploadedFile("b.txt", content)}, headers=headers)
+        if self.verb == "DELETE" and self.body:
+            return await http.delete(f"/{path}?{urlencode(self.body)}", headers=headers)
         data = "" if self.body is None else json.dumps(self.body)
         headers = {"Accept": "application/json, text/event-stream", **headers}
         return await http.generic(self.verb, f"/{path}", data, content_type="application/json", headers=headers)
@@ -152,6 +158,9 @@ async def world_of(client: Client) -> AsyncIterator[World]:
         for text in (SECRET, f"{SECRET} edited"):
             await client.run(thread="at rest", messages=[{"id": "u1", "role": "user", "content": text}])
         await client.run(SECRET, thread="waiting")
+        message = {"id": QUEUED, "role": "user", "content": SECRET}
+        path = f"{client.prefix}threads/waiting/messages/"
+        await client.http.post(path, {"message": message}, content_type="application/json")
         response = await client.post(run_input(SECRET, thread="busy"))
         await reached.wait()
         thread = await client.thread("at%20rest")

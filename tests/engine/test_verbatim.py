@@ -165,7 +165,8 @@ async def test_what_a_tool_shows_the_model_is_no_message_of_the_user(client: Cli
         await client.run("Show me")
     assert "Look at this:" in str(model.requests[1].messages)
     messages = (await client.thread())["messages"]
-    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "assistant"]
+    # The user sees the picture in an activity of its own.
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "activity", "assistant"]
 
 
 @pytest.mark.parametrize("where", ["metadata", "note", "content"])

@@ -33,6 +33,7 @@ below it. Read them in this order:
         drive.py             append the run's events to its log, until it ends
         record.py            one active run, and what is kept of it
         new_messages.py      the messages that a run has added to its thread
+        deliver.py           messages of the user, read by a run that is on
         usage.py             what a run has used, with estimates for broken-off answers
         live.py              the runs of this process, and their readers
         drafts.py            drafts of runs, in case the process dies

@@ -1,6 +1,6 @@
 """What parts and the core tell each other."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,8 @@ class EndedRun:
     usage: "RunUsage"
     messages: "list[ModelMessage]"
     """The messages that it has added to the thread. If its process died, its last draft."""
+    delivered: "Sequence[ModelMessage]" = ()
+    """Those of them that the user has sent while it was active. Unknown if its process died."""
     is_deleted: bool = False
     """Whether its thread was deleted while it was active: its row is gone, too."""
 

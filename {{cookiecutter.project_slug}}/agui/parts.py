@@ -209,6 +209,14 @@ class Part(AppConfig):
         """Return capabilities for one run. `run` is an ActiveRun (runs/record.py)."""
         return []
 
+    async def before_request(self, run: Any, ctx: Any, request: Any) -> None:
+        """Act before each request of a run to its model, and before its good end.
+
+        `run` is an ActiveRun (runs/record.py), `ctx` pydantic-ai's RunContext, and `request` the
+        new ModelRequest; None before the end. `deliver` (runs/deliver.py) gives the model messages
+        that the user has sent meanwhile. Before the end, they make the run go on.
+        """
+
     async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
         """Add to a complete answer, '' if it is no text. `run` is an ActiveRun (runs/record.py)."""
         return []

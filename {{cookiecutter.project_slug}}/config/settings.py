@@ -68,6 +68,7 @@ INSTALLED_APPS = [
     "agui.contrib.mentions",
     "agui.contrib.observe",
     "agui.contrib.pacing",
+    "agui.contrib.queue",
     "agui.contrib.redis",
     "agui.contrib.session_store",
     "agui.contrib.sources",

@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic_ai import DeferredToolRequests, RunContext
+from pydantic_ai import Agent, DeferredToolRequests, RunContext
 from pydantic_ai.capabilities import (
     AbstractCapability,
     WrapRunHandler,
@@ -17,12 +17,14 @@ from pydantic_ai.messages import (
     BinaryContent,
     FunctionToolCallEvent,
     FunctionToolResultEvent,
+    ModelRequest,
     ToolCallPart,
 )
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
+from pydantic_graph import End
 
 from agui import parts
 from agui.agents.page_context import add_to_last_prompt
@@ -51,6 +53,8 @@ class ServedRun:
     """The page's own context, for the model."""
     scope: str
     """The owner of the thread."""
+    run: Any = None
+    """The ActiveRun (runs/record.py), for parts that act before each request."""
     kept: dict[str, Any] = field(default_factory=dict)
     """What parts keep of the run, by the part's label."""
     asked: dict[str, Asked] = field(default_factory=dict)
@@ -134,6 +138,23 @@ class Hooks(AbstractCapability[Any]):
             messages = add_to_last_prompt(served.page_context, request_context.messages)
             request_context.messages = messages
         return request_context
+
+    async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
+        if Agent.is_model_request_node(node):
+            await self._ask_parts(ctx, node.request)
+        return node
+
+    async def after_node_run(self, ctx: RunContext[Any], *, node: Any, result: Any) -> Any:
+        # A message that is read at a pause would take the place of the answers that it waits for.
+        if isinstance(result, End) and not isinstance(result.data.output, DeferredToolRequests):
+            await self._ask_parts(ctx, None)
+        return result
+
+    async def _ask_parts(self, ctx: RunContext[Any], request: ModelRequest | None) -> None:
+        served = self.served
+        if served and served.run:
+            for part in parts.implementing("before_request"):
+                await part.before_request(served.run, ctx, request)
 
     async def prepare_tools(
         self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]

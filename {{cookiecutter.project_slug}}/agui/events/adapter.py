@@ -19,6 +19,7 @@ from pydantic_ai import CustomEvent
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut
 from pydantic_ai.messages import (
     BinaryContent,
+    EnqueuedMessagesEvent,
     FilePart,
     FunctionToolResultEvent,
     NativeToolReturnPart,
@@ -36,6 +37,7 @@ from agui.events.failures import cause_of, describe, error_code, hint_of
 from agui.events.run_state import RunState
 from agui.protocol.files import files_in, part_without_bytes
 from agui.protocol.types import FROM_TOOLS, OF_SUBAGENTS, BaseEvent, EventType
+from agui.stores.tree import prompt_id
 
 logger = logging.getLogger("agui.runs")
 
@@ -124,6 +126,18 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
         with suppress(KeyError):
             async for event in super().handle_builtin_tool_return(part):
                 yield event
+
+    async def handle_enqueued_messages(
+        self, event: EnqueuedMessagesEvent
+    ) -> AsyncIterator[BaseEvent]:
+        delivered = self.shared.delivered
+        messages = [kept for kept in delivered.restore(event.messages) if kept in delivered]
+        for message in messages:
+            yield delivered.event(message, self.shared.ids.last)
+            self.shared.ids.last = prompt_id(message)
+        if not messages:
+            async for translated in super().handle_enqueued_messages(event):
+                yield translated
 
     async def handle_custom_event(self, event: CustomEvent) -> AsyncIterator[BaseEvent]:
         async for translated in super().handle_custom_event(event):

@@ -1,8 +1,8 @@
 """The data that the stages of one run read, and that they pass on to each other."""
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import (
@@ -21,6 +21,7 @@ from pydantic_ai.messages import (
 from agui.deps import AgentDeps
 from agui.events.progress import ClientView
 from agui.protocol.message_ids import MessageIds
+from agui.protocol.types import BaseEvent
 from agui.stores.annotations import answered
 from agui.tools.audit import AuditLogger
 from agui.tools.timer import ToolCallTimer
@@ -76,6 +77,68 @@ class Unfinished:
 
     def _responses(self) -> int:
         return sum(isinstance(message, ModelResponse) for message in self.captured)
+
+
+class Delivered:
+    """The messages of the user that a run's model has read since the run began.
+
+    The model reads them in another form than the thread keeps. The parts of a message that it has
+    read identify the one to keep, as pydantic-ai may join messages.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[ModelMessage] = []
+        self._by_part: dict[int, ModelMessage] = {}
+        self._parts: list[Any] = []  # An id is of one object only as long as that exists.
+        self._describe: dict[int, Callable[[str], BaseEvent]] = {}
+
+    def __contains__(self, message: object) -> bool:
+        return any(message is kept for kept in self._kept)
+
+    def __iter__(self) -> Iterator[ModelMessage]:
+        return iter(self._kept)
+
+    def add(
+        self, kept: ModelMessage, read: ModelMessage, describe: Callable[[str], BaseEvent]
+    ) -> None:
+        """Add a message. `describe` makes its event, of the id of the message before it."""
+        self._kept.append(kept)
+        self._describe[id(kept)] = describe
+        for part in (*kept.parts, *read.parts):
+            self._by_part[id(part)] = kept
+            self._parts.append(part)
+
+    def remove(self, message: ModelMessage) -> None:
+        """Remove a message that the model will not read."""
+        self._kept = [kept for kept in self._kept if kept is not message]
+        self._by_part = {key: kept for key, kept in self._by_part.items() if kept is not message}
+
+    def restore(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+        """Put the messages to keep in place of those that the model has read."""
+        if not self._kept:
+            return list(messages)
+        restored: list[ModelMessage] = []
+        for message in messages:
+            rest = []
+            kept: dict[int, ModelMessage] = {}
+            for part in message.parts:
+                delivered = self._by_part.get(id(part))
+                if delivered is None:
+                    rest.append(part)
+                else:
+                    kept[id(delivered)] = delivered
+            if kept and rest:
+                restored.append(replace(message, parts=cast(Any, rest)))
+            restored += kept.values() if kept else [message]
+        return restored
+
+    def missing(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+        """List those that these restored messages lack, as they are in no request yet."""
+        reached = set(map(id, messages))
+        return [kept for kept in self._kept if id(kept) not in reached]
+
+    def event(self, message: ModelMessage, after: str) -> BaseEvent:
+        return self._describe[id(message)](after)
 
 
 @dataclass(frozen=True)
@@ -134,3 +197,4 @@ class RunState:
     """Returns the id under which a part has kept a file of the run; '' if none has."""
     unfinished: Unfinished = field(default_factory=Unfinished)
     outcome: Outcome = field(default_factory=Outcome)
+    delivered: Delivered = field(default_factory=Delivered)

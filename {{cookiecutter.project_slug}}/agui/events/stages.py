@@ -62,6 +62,13 @@ ENDS = (EventType.TEXT_MESSAGE_END, EventType.REASONING_MESSAGE_END, EventType.T
 OF_CALLS = (EventType.TOOL_CALL_START, EventType.TOOL_CALL_ARGS, EventType.TOOL_CALL_END)
 STARTS_AND_ENDS = (*STARTS, *ENDS)
 PIECES_AND_ENDS = (*PIECES, *ENDS)
+# Activities by which pydantic-ai tells the model what has changed since its last request.
+NOTES = (
+    "pydantic_ai_compaction",
+    "pydantic_ai_tool_availability_delta",
+    "pydantic_ai_capability_load_delta",
+    "pydantic_ai_model_settings_delta",
+)
 # The answer has ended before each of these events.
 BEYOND = (EventType.TOOL_CALL_RESULT, *TERMINAL)
 
@@ -139,9 +146,9 @@ async def shape_events(
         hidden = REASONING
     async with aclosing(events):
         async for event in events:
-            # Drop signatures and summaries: they serve histories that clients hold, and ours stays
-            # on the server. Drop empty deltas, because clients before 1.0 refuse them.
-            if event.type in hidden or _is_summary(event) or _is_empty(event):
+            # Drop signatures, summaries and notes: they serve histories that clients hold, and ours
+            # stays on the server. Drop empty deltas, because clients before 1.0 refuse them.
+            if event.type in hidden or _is_note(event) or _is_empty(event):
                 continue
             if isinstance(event, TextMessageStartEvent):
                 ids.add("assistant", event.message_id)
@@ -159,9 +166,9 @@ async def shape_events(
                 return
 
 
-def _is_summary(event: Any) -> bool:
+def _is_note(event: Any) -> bool:
     of_activity = event.type is EventType.ACTIVITY_SNAPSHOT
-    return of_activity and event.activity_type == "pydantic_ai_compaction"
+    return of_activity and event.activity_type in NOTES
 
 
 def _is_empty(event: Any) -> bool:

@@ -221,7 +221,7 @@ class DjangoAGUIView(AgentView):
             log, is_new = await start.reserve(actor.scope, run_input.thread_id, fingerprint)
             follower.read(log, started_run=is_new)
             if is_new:
-                self._start(request, actor, run_input, log)
+                self.start(request, actor, run_input, log, request.path_info)
             # The stream may last long, and must not hold the request's connection all the time.
             await release_connections()
             try:
@@ -237,14 +237,15 @@ class DjangoAGUIView(AgentView):
             unless_followed.pop_all()
         return sse_response(follower)
 
-    def _start(
-        self, request: HttpRequest, actor: Actor, run_input: RunAgentInput, log: RunLog
+    def start(
+        self, request: HttpRequest, actor: Actor, run_input: RunAgentInput, log: RunLog, path: str
     ) -> None:
+        """Start a run that has taken its thread. `path` is that of this endpoint."""
         entering = parts.implementing("request_context")
         contexts = (part.request_context(request.headers) for part in entering)
         with run_fields(log, actor.user), parts.entered(contexts):
             store = open_store(request, actor.scope)
-            start.start(log, self.endpoint, actor, run_input, store, request.path_info)
+            start.start(log, self.endpoint, actor, run_input, store, path)
 
 
 class ToolsView(AgentView):

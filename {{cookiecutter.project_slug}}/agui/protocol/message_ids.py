@@ -26,6 +26,8 @@ class MessageIds:
     """The ids under which a client knows messages, in the order in which it learned them."""
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self.last = ""
+        """The id of the last message; '' if there is none."""
         self._queues: Queues = defaultdict(deque)
         self._extras: dict[str, dict[str, Any]] = {}
         messages = list(messages)
@@ -47,6 +49,7 @@ class MessageIds:
         `sent` is the message itself, if the client sent it; `extra` is what the client was told
         beside the message.
         """
+        self.last = message_id
         self._queues[role, tool_call_id].append((message_id, sent))
         if extra:
             self._extras[message_id] = extra
@@ -62,7 +65,7 @@ class MessageIds:
 
         Raises Unprocessable if that is too much.
         """
-        queues = {key: deque(queue) for key, queue in self._queues.items()}
+        queues = {key: deque(ids) for key, ids in self._queues.items()}
         for message in messages:
             cuts = _cuts(message, queues)
             index_of_calls = CallIndex.from_message(message)
@@ -70,8 +73,8 @@ class MessageIds:
             extras: dict[str, Any] = {}
             # The messages of a role have the same order here as in the queue.
             for dumped in dump(message, cuts):
-                queue = queues.get((dumped.role, getattr(dumped, "tool_call_id", None)))
-                message_id, sent = queue.popleft() if queue else (dumped.id, None)
+                known = queues.get((dumped.role, getattr(dumped, "tool_call_id", None)))
+                message_id, sent = known.popleft() if known else (dumped.id, None)
                 ids.append(message_id)
                 if sent is None:
                     extra = self._extras.get(message_id)

@@ -48,6 +48,10 @@ class RunLog:
     """Called after each new frame, and at the end."""
     fail: Callable[[str], None] | None = None
     """Ends the run for a reason of the server, a key of RUN_ERRORS. None before the run begins."""
+    add_event: Callable[[bytes], object] | None = None
+    """Appends the JSON of an event. None before the run begins."""
+    has_news: bool = False
+    """Whether something was left for the run, since it took its thread."""
     _started: asyncio.Future[None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -81,10 +85,16 @@ class RunLog:
         else:
             self.token.cancel()
 
+    def tell(self, data: bytes = b"") -> None:
+        """Tell the run that something was left for it, and its readers by the JSON of an event."""
+        self.has_news = True
+        if data and self.add_event and self.frames:
+            self.add_event(data)
+
     def close(self) -> None:
         self.closed_at = clock.monotonic()
-        # `fail` refers to the run, which would stay in memory as long as its log.
-        self.fail = None
+        # They refer to the run, which would stay in memory as long as its log.
+        self.fail = self.add_event = None
         self._notify()
 
     def drop(self) -> None:
@@ -213,6 +223,13 @@ class RunLogs:
             return False
         active.stop()
         return True
+
+    async def tell(self, scope: str, thread_id: str, data: bytes = b"") -> bool:
+        """Tell the active run of the thread, if there is one that can be reached."""
+        active = self._active.get((scope, thread_id))
+        if active is not None:
+            active.tell(data)
+        return active is not None
 
     async def stop_if_unread(self, scope: str, thread_id: str) -> bool:
         """Stop the active run of the thread if nobody reads it; returns whether it has ended."""

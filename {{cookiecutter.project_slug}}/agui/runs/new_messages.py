@@ -1,6 +1,6 @@
 """The messages that a run has added to its thread."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import replace
 
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
@@ -8,8 +8,14 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, Tool
 from agui.stores.annotations import answered
 
 
-def added(history: Sequence[ModelMessage], captured: Sequence[ModelMessage]) -> list[ModelMessage]:
+def added(
+    history: Sequence[ModelMessage],
+    captured: Sequence[ModelMessage],
+    delivered: Container[ModelMessage] = (),
+) -> list[ModelMessage]:
     """Select the messages that a run has added to its history.
+
+    The user's own messages among them are those that were `delivered` to the run.
 
     Their positions don't tell, because pydantic-ai merges requests that follow each other, and
     leaves out old messages.
@@ -20,7 +26,7 @@ def added(history: Sequence[ModelMessage], captured: Sequence[ModelMessage]) -> 
     for message in captured:
         if message.run_id is None or message.run_id in before:
             continue
-        if isinstance(message, ModelResponse):
+        if isinstance(message, ModelResponse) or message in delivered:
             new.append(message)
             continue
         results = []

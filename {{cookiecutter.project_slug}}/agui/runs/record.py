@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.db import router, transaction
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.conversation_store import ConversationConflict
-from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
@@ -37,6 +37,7 @@ from agui.runs.usage import add_broken_off, count_unpriced
 from agui.stores import codec
 from agui.stores.annotations import annotate
 from agui.stores.codec import same_json
+from agui.stores.tree import prompt_id
 from agui.tools.secret_calls import annotate_secrets
 from agui.turns.turn import Turn
 
@@ -57,6 +58,8 @@ class ActiveRun(RunState):
     """A run, from its start to its end."""
 
     endpoint: Endpoint
+    path: str
+    """The path at which the endpoint is mounted."""
     log: RunLog
     run_input: RunAgentInput
     turn: Turn
@@ -90,6 +93,7 @@ class ActiveRun(RunState):
             page_context=describe_page(self.setup.deps.context),
             scope=self.log.scope,
             asks_anew=self.turn.asks_anew,
+            run=self,
         )
         self.file_id = self.served.file_id
 
@@ -126,9 +130,12 @@ class ActiveRun(RunState):
         self.drafted = reached
         return self.columns()
 
-    def columns(self) -> dict[str, Any]:
-        """Make the columns of the run's row that keep what it has added so far."""
-        new = [*self.earlier, *self._to_keep(self._partial(self.asked))]
+    def columns(self, request: ModelRequest | None = None) -> dict[str, Any]:
+        """Make the columns of the run's row that keep what it has added so far.
+
+        `request` is one that pydantic-ai is about to add.
+        """
+        new = [*self.earlier, *self._to_keep(self._partial(self.asked, request))]
         return {"draft": codec.dump_messages(new), "usage": to_jsonable_python(self.usage)}
 
     async def save(self, new: list[ModelMessage], status: Run.Status) -> None:
@@ -213,7 +220,7 @@ class ActiveRun(RunState):
                 "duration_ms": self.milliseconds(),
                 "draft": None,
             }
-            has_row = statements.update(Run, columns, **self._own_row())
+            has_row = statements.update(Run, columns, **self.own_row())
             if not has_row and (self.journal or Run.objects.filter(pk=self.log.key).exists()):
                 # Another process took this one for dead, and has ended the run or goes on with it.
                 raise ConversationConflict(self.log.thread_id)
@@ -230,6 +237,7 @@ class ActiveRun(RunState):
                 status=status,
                 usage=self.usage,
                 messages=messages,
+                delivered=[*filter(prompt_id, self.earlier), *self.delivered],
                 is_deleted=not has_row,
             )
             for part in parts.installed():
@@ -244,9 +252,9 @@ class ActiveRun(RunState):
 
         Returns False if the run was deleted, or belongs to another process.
         """
-        return bool(statements.update(Run, {"process": process_name()}, **self._own_row()))
+        return bool(statements.update(Run, {"process": process_name()}, **self.own_row()))
 
-    def _own_row(self) -> dict[str, Any]:
+    def own_row(self) -> dict[str, Any]:
         """Select the run's row while the run belongs to this process and has not ended."""
         return {"pk": self.log.key, "process": process_name(), "status": Run.Status.RUNNING}
 
@@ -259,23 +267,34 @@ class ActiveRun(RunState):
         """List all messages of the run, also those that the thread does not keep."""
         before = {*self._earlier_runs(), None}
         own = [message for message in self.unfinished.captured if message.run_id not in before]
-        return [*self.earlier, *own]
+        own = self.delivered.restore(own)
+        return [*self.earlier, *own, *self.delivered.missing(own)]
 
     def _earlier_runs(self) -> set[str | None]:
         return {message.run_id for message in self.turn.history}
 
-    def _partial(self, asked: Collection[str] = ()) -> list[ModelMessage]:
+    def _partial(
+        self, asked: Collection[str] = (), request: ModelRequest | None = None
+    ) -> list[ModelMessage]:
         """List what the run has added up to now."""
-        unfinished = self.unfinished
-        new = [*added(self.turn.history, unfinished.captured), *unfinished.messages()]
+        captured, rest = list(self.unfinished.captured), self.unfinished.messages()
+        if request is not None:
+            captured, rest = [*captured, replace(request, run_id=self.served.agent_run_id)], []
+        captured = self.delivered.restore(captured)
+        new = [*added(self.turn.history, captured, self.delivered), *rest]
+        new += self.delivered.missing(new)
         return without_open_calls(new, self.calls.started.union(asked))
 
     def _to_keep(self, new: list[ModelMessage]) -> list[ModelMessage]:
         """Annotate new messages for the store, and remove what it does not keep."""
-        new = without_bytes(new, self.file_id)
-        self.ids.stamp(new)
-        self.setup.view.annotate_activities(new)
-        annotate_secrets(new, self.calls.timer)
+        kept = self.delivered.restore(new)
+        own = [message for message in kept if message not in self.delivered]
+        own = without_bytes(own, self.file_id)
+        self.ids.stamp(own)
+        self.setup.view.annotate_activities(own)
+        annotate_secrets(own, self.calls.timer)
+        made = iter(own)
+        new = [message if message in self.delivered else next(made) for message in kept]
         state = dump_state(self.setup.deps, self.state_before)
         if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
             annotate(new[-1], state=state)

@@ -24,7 +24,7 @@ from agui.protocol.run_input import check_tool_names
 from agui.protocol.types import RunAgentInput
 from agui.runlog.memory import RunLog
 from agui.runs.drafts import checkpoints
-from agui.runs.drive import drive
+from agui.runs.drive import drive, write
 from agui.runs.life import life
 from agui.runs.live import live
 from agui.runs.processes import process_name
@@ -95,7 +95,7 @@ async def _run(
             if executor:
                 await executor.execute(log, run_input, turn, path)
             else:
-                run = activate(log, endpoint, actor, run_input, turn)
+                run = activate(log, endpoint, actor, run_input, turn, path=path)
         except BaseException as error:
             live.logs.release(log, error)
             if not isinstance(error, Exception):
@@ -163,6 +163,8 @@ def activate(
     actor: Actor,
     run_input: RunAgentInput,
     turn: Turn,
+    *,
+    path: str,
     **earlier: Any,
 ) -> ActiveRun:
     """Put together what a run needs. `earlier` has fields for what other processes have done."""
@@ -180,6 +182,7 @@ def activate(
         setup=setup,
         calls=ToolCalls(ToolCallTimer(deps)),
         endpoint=endpoint,
+        path=path,
         log=log,
         run_input=run_input,
         turn=turn,
@@ -189,6 +192,7 @@ def activate(
         **earlier,
     )
     log.fail = run.stop
+    log.add_event = partial(write, run)
     checkpoints.add(log.key, run.draft, partial(run.stop, "interrupted"))
     return run
 

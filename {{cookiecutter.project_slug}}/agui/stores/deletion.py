@@ -51,8 +51,8 @@ def _hand_over(thread: AbstractConversation) -> None:
     # The database uses the partial index only if the query excludes empty values.
     forks = Thread.objects.exclude(pk=thread.pk).exclude(forked_at="")
     forks = forks.filter(forked_at__in=own.values("id"))
-    used = list(continued.values_list("parent", "thread_id"))
-    used += forks.values_list("forked_at", "pk")
+    ends = forks.order_by().values_list("forked_at", "pk")
+    used = list(continued.order_by().values_list("parent", "thread_id").union(ends))
     if not used:
         return
     parents = dict(own.values_list("id", "parent"))

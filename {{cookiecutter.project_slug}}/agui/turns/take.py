@@ -203,12 +203,16 @@ async def _cut_before(
 
 def _readable_history(messages: list[ModelMessage]) -> list[ModelMessage]:
     """Select the messages that the model reads, in the form in which it reads them."""
-    history = readable(messages)
+    return for_the_model(readable(messages))
+
+
+def for_the_model(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Bring messages into the form in which the model reads them."""
     if not parts.take_files():
-        history = without_bytes(history)
+        messages = without_bytes(messages)
     for part in parts.installed():
-        history = part.prepare_history(history)
-    return history
+        messages = part.prepare_history(messages)
+    return messages
 
 
 def _last_prompt_id(messages: Sequence[ModelMessage]) -> str:

@@ -33,6 +33,7 @@ from agui.runs.processes import process_name
 from agui.runs.record import ActiveRun
 from agui.stores import codec
 from agui.stores.base import store_class
+from agui.stores.tree import prompt_id
 from agui.turns.take import continue_turn
 from agui.turns.turn import Turn
 
@@ -119,7 +120,8 @@ async def activate(run: Ordered) -> ActiveRun | None:
         return None
     usage = codec.load(codec.USAGE, row.usage)
     actor = Actor(await _user(row), row.scope)
-    active = start.activate(run.log, endpoint, actor, run_input, turn, earlier=earlier, usage=usage)
+    before = {"earlier": earlier, "usage": usage}
+    active = start.activate(run.log, endpoint, actor, run_input, turn, path=order.path, **before)
     active.journal = Journal(active)
     active.join_to_log = partial(join_to_log, run=run, earlier=earlier)
     return active
@@ -128,12 +130,14 @@ async def activate(run: Ordered) -> ActiveRun | None:
 def _reached(draft: list[ModelMessage]) -> list[ModelMessage]:
     """Cut a draft back to the last answer with tool calls: the journal has their outcomes.
 
+    A message of the user that the run has read after it stays, so no other takes its place.
+
     The model is asked again for what came after it, since a new text can't continue half of an old
     one.
     """
     for index in reversed(range(len(draft))):
         message = draft[index]
-        if isinstance(message, ModelResponse) and message.tool_calls:
+        if prompt_id(message) or (isinstance(message, ModelResponse) and message.tool_calls):
             return draft[: index + 1]
     return []
 

@@ -23,6 +23,7 @@ from agui.contrib.redis.scripts import (
     RESERVE,
     RUNNING_MS,
     STOP,
+    TELL,
 )
 from agui.contrib.redis.server import Away, Server, ThreadKeys, read_key, stop_key
 from agui.errors import Conflict, TooManyRequests, Unavailable
@@ -170,6 +171,16 @@ class RedisLogs(RunLogs):
                 if found.decode() == entry:
                     return False  # Redis has not heard yet that the run has ended.
             return bool(await self.server.run(STOP, [keys.lock, keys.last], key))
+        except Away:
+            return False
+
+    async def tell(self, scope: str, thread_id: str, data: bytes = b"") -> bool:
+        self._start()
+        if await super().tell(scope, thread_id, data):
+            return True
+        keys = ThreadKeys.for_thread(scope, thread_id)
+        try:
+            return bool(await self.server.run(TELL, [keys.lock, keys.last], data))
         except Away:
             return False
 

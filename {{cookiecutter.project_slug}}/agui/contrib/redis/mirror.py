@@ -105,6 +105,12 @@ class Mirror:
         mirrored = self._logs.get(log.key)
         return mirrored.entry if mirrored else ""
 
+    def tell(self, key: str, data: bytes) -> None:
+        """Tell a run of this process what another process has left for it."""
+        mirrored = self._logs.get(key)
+        if mirrored is not None and mirrored.log.running:
+            mirrored.log.tell(data)
+
     def is_forgotten(self, key: str) -> bool:
         """Whether the run's thread was deleted, which Redis may not know yet."""
         mirrored = self._logs.get(key)

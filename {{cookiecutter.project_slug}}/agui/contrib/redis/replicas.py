@@ -160,6 +160,9 @@ class Replicas:
                 self._inbox_position = entries[-1][0].decode()
                 if any(fields[b"run"] for _, fields in entries):
                     self._mirror.renew_all()
+                for _, fields in entries:
+                    if b"event" in fields:
+                        self._mirror.tell(fields[b"run"].decode(), fields[b"event"])
                 continue
             followed = self._followed.get(name.rpartition(":")[2])
             if followed is not None:

@@ -8,7 +8,8 @@
     agui:stop:<run>         a request to the run's process: 'stop', 'forget', or 'replace', which
                             means: stop if nobody reads it
     agui:read:<run>         exists while the run has readers in other processes
-    agui:inbox:<process>    wakes a process, which then looks for requests to its runs
+    agui:inbox:<process>    wakes a process, which then looks for requests to its runs, and has the
+                            events that other processes tell them
 
 Threads and scopes are digests that depend on the SECRET_KEY. A scope may hold the key of a session,
 which is as secret as a password, and two projects may share a Redis.
@@ -152,6 +153,23 @@ if not entry then
 end
 if ARGV[1] ~= '' and ARGV[1] ~= run_of(entry) then return 0 end
 ask(entry, 'stop')
+return 1
+"""
+)
+
+# Tells the process of the active run the JSON of an event.
+TELL = (
+    _COMMON
+    + """
+local lock, last = unpack(KEYS)
+local entry = redis.call('GET', lock)
+if not entry then
+  entry = redis.call('GET', last)
+  if not entry or not is_open(entry) then return 0 end
+end
+local inbox = 'agui:inbox:' .. string.match(entry, '%S+$')
+redis.call('XADD', inbox, 'MAXLEN', '~', 100, '*', 'run', run_of(entry), 'event', ARGV[1])
+redis.call('PEXPIRE', inbox, 600000)
 return 1
 """
 )

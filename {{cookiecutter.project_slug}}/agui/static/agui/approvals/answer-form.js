@@ -81,8 +81,10 @@ function entry(field, strings) {
   const { lines, type, ...attributes } = field.attributes;
   const text = toInput(field);
   const many = kind === "json" || lines;
-  const rows = kind === "json" ? 3 : 1;
-  const look = { class: kind === "json" ? "entry json" : "entry", required, ...attributes };
+  const [name, rows] = kind === "json" ? ["entry json", 3] : ["entry", 1];
+  // A number stays where the buttons that change it leave room for it.
+  const dir = kind === "text" ? "auto" : undefined;
+  const look = { class: name, dir, required, ...attributes };
   const control = many ? h("textarea", { ...look, rows }) : h("input", { ...look, type });
   control.value = text;
   // The browser rejects the text for this type.
@@ -169,7 +171,8 @@ function several(field, strings) {
   const grow = (value, key) => {
     const label = `${field.label} ${rows.length + 1}`.trim();
     const isNew = key === undefined;
-    const name = kind === "map" ? h("input", { class: "entry", required: isNew }) : null;
+    const nameLook = { class: "entry", dir: "auto", required: isNew };
+    const name = kind === "map" ? h("input", nameLook) : null;
     if (name) name.value = key ?? "";
     const shown = /** @type {NonNullable<Field["item"]>} */ (item)(value);
     const { element, read } = view({ ...shown, label: name ? strings.entryValue : label }, strings);

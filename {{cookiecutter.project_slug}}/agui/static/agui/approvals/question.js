@@ -214,7 +214,7 @@ export class Question {
   /** @param {(payload: Approval) => void} decide @param {() => void} back */
   #denial(decide, back) {
     const { deny, reason: text } = this.#strings;
-    const input = h("input", { class: "entry", maxlength: 2000 });
+    const input = h("input", { class: "entry", dir: "auto", maxlength: 2000 });
     const onsend = () => {
       const reason = input.value.trim();
       decide({ approved: false, ...(reason && { reason }) });

@@ -60,7 +60,10 @@ const STYLE = `
 }
 .command[aria-selected="true"] { background: var(--_surface); }
 .command > .icon { color: var(--_muted); height: 1.1rem; width: 1.1rem; }
-.command-label { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.command-label {
+  overflow: hidden; text-align: -webkit-match-parent; text-align: match-parent;
+  text-overflow: ellipsis; white-space: nowrap;
+}
 .command-detail { color: var(--_muted); font-size: .82rem; white-space: nowrap; }
 .command kbd { color: var(--_muted); font-family: inherit; font-size: .82rem; }
 .command > .excerpt { grid-column: 2 / -1; }
@@ -203,7 +206,7 @@ class Commands {
       h("span", { class: "command-label", dir: "auto" }, ...marked(label, terms)),
       detail && h("span", { class: "command-detail" }, detail),
       keys && h("kbd", { dir: "ltr", "aria-hidden": "true" }, keyNames(keys)),
-      excerpt && excerptOf(excerpt, terms),
+      excerpt && excerpt !== label && excerptOf(excerpt, terms),
     );
   }
 

@@ -16,6 +16,7 @@ mark {
 .excerpt {
   -webkit-box-orient: vertical; -webkit-line-clamp: 2; color: var(--_muted); display: -webkit-box;
   font-size: .82rem; grid-column: 1 / -1; overflow: hidden; overflow-wrap: anywhere;
+  text-align: -webkit-match-parent; text-align: match-parent;
 }
 .excerpt mark { color: var(--_text); }
 @media (hover: hover) {
@@ -40,6 +41,8 @@ mark {
 }
 @media (forced-colors: active) {
   mark { background: Mark; color: MarkText; }
+  ::highlight(${FOUND}) { background-color: Mark; color: MarkText; }
+  ::highlight(${CURRENT}) { background-color: Highlight; color: HighlightText; }
   .message.flash { outline: 2px solid Highlight; }
 }
 `;

@@ -3,6 +3,9 @@
 import { h } from "../dom/elements.js";
 import { adopt } from "../dom/own-style.js";
 
+/** The letters in a line of the smallest usual page, and those that a cell's edges take. */
+const [LINE, CELL_SPACE] = [75, 4];
+
 const STYLE = `
 .paper { display: none; }
 @media print {
@@ -43,8 +46,9 @@ const STYLE = `
   .table, .data-table > .table { max-height: none; overflow: visible; }
   .data-table table, .prose table { width: 100%; }
   :is(th, td), .data-table :is(td, tbody th) {
-    max-width: none; overflow-wrap: anywhere; white-space: normal;
+    max-width: none; overflow-wrap: break-word; white-space: normal;
   }
+  [data-wide] :is(th, td) { overflow-wrap: anywhere; }
   .data-table thead th { position: static; }
   thead { display: table-header-group; }
   .code, .tool, .activity, .table, .bubble, tr, blockquote, svg, img, .failure {
@@ -70,6 +74,9 @@ export function preparePrint(panel, { transcript, host, strings }) {
   addEventListener("beforeprint", () => {
     from = transcript.drawFrom(0);
     nameAddresses(panel);
+    for (const table of panel.querySelectorAll("table")) {
+      table.toggleAttribute("data-wide", !fitsPaper(table));
+    }
     const { title } = host.session;
     const style = { dateStyle: "long", timeStyle: "short" };
     const date = new Intl.DateTimeFormat(strings.lang, /** @type {any} */ (style));
@@ -86,6 +93,24 @@ export function preparePrint(panel, { transcript, host, strings }) {
     transcript.drawFrom(from);
     if (docked) page.setProperty("--agui-docked-width", docked);
   });
+}
+
+/**
+ * Whether the longest words of all columns fit beside each other: words are only broken if they
+ * have to be.
+ * @param {HTMLTableElement} table
+ */
+function fitsPaper({ rows }) {
+  /** @type {number[]} */
+  const longest = [];
+  for (const { cells } of rows) {
+    for (const [column, { textContent }] of [...cells].entries()) {
+      const words = (textContent ?? "").split(/[\s-]+/).map((word) => word.length);
+      longest[column] = Math.max(longest[column] ?? 0, ...words);
+    }
+  }
+  const width = longest.reduce((sum, letters) => sum + letters + CELL_SPACE, 0);
+  return width <= LINE;
 }
 
 /**

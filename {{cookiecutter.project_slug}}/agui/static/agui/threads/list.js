@@ -138,7 +138,7 @@ export class ThreadList {
         },
         h("span", { class: "thread-title", dir: "auto" }, ...marked(title, this.#terms)),
         h("time", { class: "thread-time", datetime: updated_at }, this.#timeOf(thread)),
-        excerpt && excerptOf(excerpt, this.#terms),
+        excerpt && excerpt !== title && excerptOf(excerpt, this.#terms),
         this.#mark(thread),
       ),
       h("span", { class: "thread-actions" }, this.#moreButton(thread, title)),

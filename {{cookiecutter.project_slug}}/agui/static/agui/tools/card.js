@@ -8,6 +8,7 @@ import { h, icon, setAttribute, setText } from "../dom/elements.js";
 import { duration } from "../words/duration.js";
 import { isSame } from "../dom/keyed.js";
 import { lazy, moduleOf } from "../dom/lazy.js";
+import { aboutCall } from "./about.js";
 import { openText, toolLabel } from "./names.js";
 import { asText } from "./text-block.js";
 import { parse, readable, resultView } from "./values.js";
@@ -52,6 +53,7 @@ export class ToolCard {
   #status = h("span", { class: "tool-status" });
   #icon = h("span", { class: "tool-icon" });
   #label = h("span", { class: "tool-label", dir: "auto" });
+  #about = h("span", { class: "tool-about", dir: "auto" });
   #body = h("div", { class: "tool-body" });
   #details = h("details", { class: "tool-details" });
   #progress = h("progress", { max: 100 });
@@ -75,7 +77,8 @@ export class ToolCard {
     this.#context = context;
     this.#words = { ...TOOL_WORDS, ...context.strings };
     this.element = element;
-    const summary = h("summary", {}, this.#icon, this.#label, this.#status, icon("chevron"));
+    const words = h("span", { class: "tool-words" }, this.#label, this.#about);
+    const summary = h("summary", {}, this.#icon, words, this.#status, icon("chevron"));
     this.#details.append(summary, this.#body);
     this.#details.addEventListener("toggle", () => this.#fill());
     element.replaceChildren(this.#details);
@@ -110,6 +113,7 @@ export class ToolCard {
     this.#body.replaceChildren();
     setAttribute(this.#details, "inert", approval);
     if (approval) this.#details.open = false;
+    setText(this.#about, own || approval ? "" : this.#subject(call, state));
     this.#fill();
     this.#tell();
     if (state.status !== before && made > FEW) this.#regroup();
@@ -139,6 +143,16 @@ export class ToolCard {
   /** Make the body of a closed card when the user opens it. */
   #fill() {
     if (this.#details.open && !this.#body.firstChild) this.#body.append(...this.#parts());
+  }
+
+  /**
+   * Say what the call is about, once that is known to be no secret.
+   * @param {import("../types.d.ts").ToolCall} call @param {import("../types.d.ts").Call} state
+   */
+  #subject({ function: { name, arguments: json } }, { status, edited }) {
+    const tool = this.#context.tools.get(name);
+    if (!tool || tool.secrets?.length || status === "streaming") return "";
+    return aboutCall(parse(edited?.json ?? json));
   }
 
   /** Show the status of the call, and how long it has been running. */

@@ -15,7 +15,7 @@ export const NESTED_STYLE = `
 }
 .items > li > .arguments { border: 0; padding: 0; }
 .arguments .beside { display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; }
-.beside > div { display: flex; gap: .4rem; min-width: 0; }
+.arguments .beside > div { display: flex; gap: .4rem; min-width: 0; }
 .fold > summary {
   align-items: center; border-radius: 6px; color: var(--_muted); cursor: pointer; display: flex;
   gap: .35rem; list-style: none; min-height: 2rem; padding: .1rem .35rem .1rem 0;

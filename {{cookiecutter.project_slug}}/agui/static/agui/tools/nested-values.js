@@ -150,7 +150,7 @@ function besideView(fields, place) {
 function fold(value, view, place) {
   const name = Array.isArray(value) ? "itemCount" : "fieldCount";
   const count = counted(place.strings, name, Object.keys(Object(value)).length);
-  const hint = h("small", {}, preview(Object(value), place));
+  const hint = h("small", { dir: "auto" }, preview(Object(value), place));
   const summary = h("summary", {}, icon("chevron"), h("span", {}, count), hint);
   return h("details", { class: "fold" }, summary, view);
 }

@@ -28,8 +28,8 @@ export const CARD_STYLE = `
 }
 .document-text { display: grid; flex: 1; line-height: 1.4; min-width: 0; }
 .document-name {
-  font-weight: 550; overflow: hidden; text-overflow: ellipsis; unicode-bidi: plaintext;
-  text-align: -webkit-match-parent; text-align: match-parent; white-space: nowrap;
+  font-weight: 550; overflow: hidden; text-align: -webkit-match-parent; text-align: match-parent;
+  text-overflow: ellipsis; white-space: nowrap;
 }
 .document-about { color: var(--_muted); font-size: .85rem; }
 .document-card[data-growing] .document-icon { animation: pulse 1.6s ease-in-out infinite; }
@@ -43,7 +43,7 @@ export const CARD_STYLE = `
 export class DocumentCard {
   #words;
   #icon = h("span", { class: "document-icon" });
-  #name = h("span", { class: "document-name" });
+  #name = h("span", { class: "document-name", dir: "auto" });
   #about = h("span", { class: "document-about" });
   #kind = "";
   /** @type {Version | null} */

@@ -23,7 +23,7 @@ const OUT = "M13.5 5H19v5.5M19 5l-8.5 8.5M10 6H5.5v12.5H18V14";
 export class DocumentHead {
   #words;
   #say;
-  #title = h("h2");
+  #title = h("h2", { dir: "auto" });
   #about = h("p");
   #versions;
   #copy;

@@ -31,7 +31,7 @@ export const PANEL_STYLE = `
 .document-head > div { flex: 1; line-height: 1.35; min-width: 0; }
 .document-head h2 {
   font-size: 1rem; font-weight: 600; overflow: hidden; text-align: -webkit-match-parent;
-  text-align: match-parent; text-overflow: ellipsis; unicode-bidi: plaintext; white-space: nowrap;
+  text-align: match-parent; text-overflow: ellipsis; white-space: nowrap;
 }
 .document-head p { color: var(--_muted); font-size: .8rem; overflow: hidden; white-space: nowrap; }
 .document-head p { text-overflow: ellipsis; }
@@ -95,6 +95,14 @@ export const PANEL_STYLE = `
   .document-scroll, [data-kind="table"] .data-table > .table {
     max-height: none; overflow: visible;
   }
-  .document-body, [data-kind] > .prose .code pre { max-width: none; padding: 1rem 0 0 !important; }
+  .panel.with-document { padding: 0; }
+  /* A text with a title of its own needs no other one. */
+  .document-panel:has(.document-body > .prose > .block:first-child > h1:first-child)
+    > .document-head {
+    display: none;
+  }
+  .document-body, [data-kind="code"] > .prose .code pre {
+    max-width: none; padding: 1rem 0 0 !important;
+  }
 }
 `;

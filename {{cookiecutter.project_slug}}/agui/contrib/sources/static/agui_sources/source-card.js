@@ -37,8 +37,8 @@ const STYLE = `
 .source-card .icon-chevron { rotate: none; }
 .source-card .previous .icon, .source-card .next:dir(rtl) .icon { scale: -1 1; }
 .source-card .previous:dir(rtl) .icon { scale: 1 1; }
-.source-card h3, .source-card p { margin-bottom: 0; }
-.source-card h3 { font-size: .95rem; font-weight: 600; line-height: 1.35; overflow-wrap: anywhere; }
+.source-card p { margin-bottom: 0; }
+#source-title { font-size: .95rem; font-weight: 600; line-height: 1.35; overflow-wrap: anywhere; }
 .source-card .site { color: var(--_muted); font-size: .8rem; overflow-wrap: anywhere; }
 .source-card bdi { direction: ltr; unicode-bidi: isolate; }
 .source-card blockquote {
@@ -85,7 +85,7 @@ export class SourceCard {
   #timer;
   #place = h("span");
   #header;
-  #title = h("h3", { id: "source-title" });
+  #title = h("p", { id: "source-title" });
   #site = h("p", { class: "site" });
   #quote = h("blockquote", { id: "source-quote", dir: "auto" });
   #link;

@@ -6,7 +6,7 @@ export const SOURCE_WORDS = {
   /** @type {Record<string, string>} */
   sources: { one: "{count} source", other: "{count} sources" },
   sourceMark: "Source {number}: {title}",
-  sourceMarks: "Sources: {titles}",
+  sourceMarks: "Sources {numbers}: {titles}",
   sourcePlace: "{number} of {count}",
   previousSource: "Previous source",
   nextSource: "Next source",

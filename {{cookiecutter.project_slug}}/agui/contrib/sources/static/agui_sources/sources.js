@@ -25,7 +25,7 @@ const STYLE = `
 .sources blockquote { margin: .3rem 0 0; padding-inline-start: .75rem; white-space: pre-line; }
 .source-mark {
   background: var(--_surface); border: 0; border-radius: 1em; color: var(--_muted); font-size: .7em;
-  font-variant-numeric: tabular-nums; line-height: 1; margin-inline: .15em; padding: .3em .2em;
+  font-variant-numeric: tabular-nums; line-height: 1; margin-inline: -.15em .1em; padding: .3em .2em;
   position: relative; user-select: text; vertical-align: .25em; white-space: nowrap;
 }
 .source-mark > span { display: inline-block; min-width: 1.1em; padding-inline: .3em; }
@@ -99,7 +99,7 @@ class AnswerSources {
     const sources = readSources(told);
     this.#sources = new Map(sources.map((source) => [source.number, source]));
     const count = counted(this.#words, "sources", sources.length);
-    const items = h("ol", {}, ...sources.map(itemOf));
+    const items = h("ol", { dir: "auto" }, ...sources.map(itemOf));
     this.#list.replaceChildren(h("summary", {}, icon("chevron"), count), items);
     if (!sources.length) return this.#list.remove();
     this.#answer.append(this.#list);
@@ -133,8 +133,12 @@ class AnswerSources {
     const [{ number, title }] = sources;
     const { sourceMark, sourceMarks, lang } = this.#words;
     const titles = new Intl.ListFormat(lang).format(sources.map((source) => source.title));
+    // What is seen, so that who speaks to the browser can say it.
+    const shown = sources.map((source) => `[${source.number}]`).join("");
     const label =
-      sources.length > 1 ? format(sourceMarks, { titles }) : format(sourceMark, { number, title });
+      sources.length > 1
+        ? format(sourceMarks, { numbers: shown, titles })
+        : format(sourceMark, { number, title });
     const look = {
       type: "button", class: "source-mark", "aria-label": label, "aria-haspopup": "dialog",
       "aria-expanded": "false", "aria-controls": "source-card",

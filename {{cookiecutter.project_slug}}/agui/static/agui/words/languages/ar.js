@@ -334,7 +334,7 @@ export const STRINGS = {
     other: "{count} مصدر",
   },
   sourceMark: "المصدر {number}: {title}",
-  sourceMarks: "المصادر: {titles}",
+  sourceMarks: "المصادر {numbers}: {titles}",
   sourcePlace: "{number} من {count}",
   previousSource: "المصدر السابق",
   nextSource: "المصدر التالي",

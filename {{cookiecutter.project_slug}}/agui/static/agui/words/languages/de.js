@@ -274,7 +274,7 @@ export const STRINGS = {
   contextUsed: "{share} des Kontexts",
   sources: { one: "{count} Quelle", other: "{count} Quellen" },
   sourceMark: "Quelle {number}: {title}",
-  sourceMarks: "Quellen: {titles}",
+  sourceMarks: "Quellen {numbers}: {titles}",
   sourcePlace: "{number} von {count}",
   previousSource: "Vorherige Quelle",
   nextSource: "Nächste Quelle",

@@ -224,7 +224,7 @@ export const STRINGS = {
   contextUsed: "{share} del contexto",
   sources: { one: "{count} fuente", many: "{count} de fuentes", other: "{count} fuentes" },
   sourceMark: "Fuente {number}: {title}",
-  sourceMarks: "Fuentes: {titles}",
+  sourceMarks: "Fuentes {numbers}: {titles}",
   sourcePlace: "{number} de {count}",
   previousSource: "Fuente anterior",
   nextSource: "Fuente siguiente",

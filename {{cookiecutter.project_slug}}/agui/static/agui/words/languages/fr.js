@@ -224,7 +224,7 @@ export const STRINGS = {
   contextUsed: "{share} du contexte",
   sources: { one: "{count} source", many: "{count} de sources", other: "{count} sources" },
   sourceMark: "Source {number} : {title}",
-  sourceMarks: "Sources : {titles}",
+  sourceMarks: "Sources {numbers} : {titles}",
   sourcePlace: "{number} sur {count}",
   previousSource: "Source précédente",
   nextSource: "Source suivante",

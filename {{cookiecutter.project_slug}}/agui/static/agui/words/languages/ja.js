@@ -216,7 +216,7 @@ export const STRINGS = {
   contextUsed: "コンテキストの {share}",
   sources: { other: "{count} 件の出典" },
   sourceMark: "出典 {number}: {title}",
-  sourceMarks: "出典: {titles}",
+  sourceMarks: "出典 {numbers}: {titles}",
   sourcePlace: "{number} / {count}",
   previousSource: "前の出典",
   nextSource: "次の出典",

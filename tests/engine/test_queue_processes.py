@@ -1,0 +1,73 @@
+"""Messages that another process takes than the one which has the run."""
+
+import asyncio
+
+import pytest
+from pydantic_ai.models.function import FunctionModel
+
+pytest.importorskip("redis")
+
+from agui.testing import call, say
+from engine.conftest import Client, played_by, script
+from engine.queueing import Gate, Queue, Reading, custom, settled, texts
+from engine.test_queue_schedules import Schedule
+from engine.test_runlog_redis import (  # noqa: F401 # fixtures
+    REDIS_SERVER,
+    Processes,
+    patience,
+    processes,
+    server,
+)
+
+pytestmark = [pytest.mark.skipif(not REDIS_SERVER, reason="redis-server is not installed"), pytest.mark.database]
+
+
+async def test_a_message_from_elsewhere_is_read_before_the_next_request(
+    client: Client,
+    queue: Queue,
+    processes: Processes,  # noqa: F811
+):
+    gate = Gate()
+    with script([call("echo", text="a"), gate()], say("Done.")):
+        run = Reading(client, "Go")
+        await run.at(gate)
+        [log] = processes.here._active.values()
+        with processes.elsewhere():
+            await queue.steer("Stop")
+        async with asyncio.timeout(60):
+            while not log.has_news:  # noqa: ASYNC110 # Redis brings it
+                await asyncio.sleep(0.01)
+        events = await run.end(gate)
+    assert await texts(client) == ["Go", "tool: a", "Stop", "assistant: Done."]
+    assert [value["messageId"] for value in custom(events, "message_queued")] == ["Stop"]
+
+
+async def test_a_message_from_elsewhere_begins_the_next_run(
+    client: Client,
+    queue: Queue,
+    processes: Processes,  # noqa: F811
+):
+    gate = Gate()
+    with script([say("One."), gate()], say("Two.")):
+        run = Reading(client, "Go")
+        await run.at(gate)
+        with processes.elsewhere():
+            await queue.post("And then?")
+        await run.end(gate)
+        await settled()
+        with processes.elsewhere():
+            assert await queue.waiting() == []
+    assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
+
+
+@pytest.mark.parametrize("seed", range(100, 104))
+async def test_no_message_is_lost_or_read_twice_between_processes(
+    client: Client,
+    processes: Processes,  # noqa: F811
+    seed: int,
+):
+    schedule = Schedule(client, seed, processes)
+    async with asyncio.timeout(240):
+        with played_by(FunctionModel(stream_function=schedule.answer)):
+            await schedule.drive()
+    assert not schedule.mistakes, "\n".join([*schedule.log, *schedule.mistakes])

@@ -1,0 +1,128 @@
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from agui import clock, conf
+from agui.contrib.queue.conf import QueueSettings
+from agui.lazy_import import LazyImport
+from agui.part_values import EndedRun, Outdated, PersonalData
+from agui.parts import Part
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
+    from agui.actor import Actor
+    from agui.contrib.queue import next_run, rows, steering
+    from agui.contrib.queue.models import QueuedMessage
+    from agui.runs import live
+    from agui.stores import base, model
+else:
+    # These modules import models, which don't exist yet when Django imports this one.
+    base = LazyImport("agui.stores.base")
+    model = LazyImport("agui.stores.model")
+    live = LazyImport("agui.runs.live")
+    next_run = LazyImport("agui.contrib.queue.next_run")
+    QueuedMessage = LazyImport("agui.contrib.queue.models", "QueuedMessage")
+    rows = LazyImport("agui.contrib.queue.rows")
+    steering = LazyImport("agui.contrib.queue.steering")
+
+# Messages that were read are kept so long, for requests that are sent again.
+KEPT_DAYS = 7
+MAX_HELD = 1000
+
+
+class QueueConfig(Part):
+    name = "agui.contrib.queue"
+    label = "agui_queue"
+    verbose_name = "Agent: queue"
+    settings = QueueSettings
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._held: dict[tuple[str, str], None] = {}
+        """The threads in which messages wait although no run is active."""
+
+    def routes(self) -> dict[str, tuple[str, str]]:
+        view = "agui.contrib.queue.views.ThreadMessagesView"
+        return {"thread-messages": ("threads/<path:thread_id>/messages/", view)}
+
+    def page_attributes(self, agent: str) -> dict[str, Any]:
+        return {"data-queue": " ".join(self.modes())} if self.modes() else {}
+
+    def client_capabilities(self) -> dict[str, Any]:
+        limit = conf.part(QueueSettings).max_messages
+        return {"queue": {"modes": self.modes(), "max_messages": limit}} if self.modes() else {}
+
+    def modes(self) -> list[str]:
+        """List the modes that users may choose; none if the store has no rows of threads."""
+        return [*conf.part(QueueSettings).modes] if _has_rows() else []
+
+    async def messages_arrived(
+        self, new: "list[ModelMessage]", thread_id: str, actor: "Actor"
+    ) -> Callable[[], None] | None:
+        sent = next_run.sending.get()
+        if sent is None or not any(map(sent.has, new)):
+            return None
+        return partial(rows.claim, sent.rows, sent.key, is_stored=True)
+
+    def run_context(self, run: Any) -> AbstractContextManager[Any]:
+        return self._serving(run)
+
+    @contextmanager
+    def _serving(self, run: Any) -> Iterator[None]:
+        thread = (run.log.scope, run.log.thread_id)
+        if self._held and thread in self._held:
+            del self._held[thread]
+            run.log.has_news = True
+        yield
+        if not (self._may_wait(run) or live.live.logs.is_shared):
+            return
+        if not next_run.go_on(run):
+            self.hold(*thread)
+
+    def hold(self, scope: str, thread_id: str) -> None:
+        """Remember that messages wait in a thread: its next run hears of it."""
+        self._held[scope, thread_id] = None
+        if len(self._held) > MAX_HELD:
+            del self._held[next(iter(self._held))]
+
+    async def before_request(self, run: Any, ctx: Any, request: Any) -> None:
+        if self.label not in run.served.kept:
+            run.served.kept[self.label] = True
+            await steering.announce(run, next_run.sending.get())
+        if self._may_wait(run):
+            await steering.read_waiting(run, ctx, request)
+
+    def _may_wait(self, run: Any) -> bool:
+        """Return whether messages may wait. A worker does not hear of those that came before it."""
+        return run.log.has_news or run.journal is not None
+
+    def run_ended(self, run: EndedRun) -> None:
+        if run.is_deleted:
+            return
+        # The process of an interrupted run may have died at any point.
+        if run.status == "interrupted" or run.delivered:
+            rows.settle(run)
+
+    def thread_deleted(self, thread_id: str, scope: str) -> None:
+        QueuedMessage.objects.filter(thread_id=thread_id, scope=scope).delete()
+
+    def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
+        own = QueuedMessage.objects.filter(scope=actor.scope).order_by("created_at")
+        yield PersonalData(
+            "queued_messages", own, hidden=("id", "scope", "owner", "changes", "run")
+        )
+
+    def prune(self, dry_run: bool) -> Iterable[Outdated]:
+        old = QueuedMessage.objects.filter(created_at__lt=clock.now() - timedelta(days=KEPT_DAYS))
+        yield Outdated("messages that were read", old.exclude(state="waiting"))
+
+    async def shutdown(self) -> None:
+        await next_run.stop_all()
+
+
+def _has_rows() -> bool:
+    store = base.store_class()
+    return issubclass(store, model.ModelConversationStore) and not store.needs_request

@@ -1,0 +1,211 @@
+"""The rows of messages that wait. Each function runs in a thread of the database pool."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import apps
+from django.db import IntegrityError, router, transaction
+from django.db.models import F, Max, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from agui.actor import Actor
+from agui.contrib.queue.models import QueuedMessage
+from agui.errors import Conflict, NotFound
+from agui.models import Message, Run
+from agui.part_values import EndedRun
+
+State = QueuedMessage.State
+
+
+class QueueFull(Conflict):
+    code = "queue_full"
+    message = _("Too many messages wait in this conversation.")
+
+
+class AlreadyRead(Conflict):
+    code = "already_read"
+    message = _("The agent has read this message already.")
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The messages of one thread that wait."""
+
+    scope: str
+    thread_id: str
+
+    def rows(self) -> QuerySet[QueuedMessage]:
+        return QueuedMessage.objects.filter(scope=self.scope, thread_id=self.thread_id)
+
+    def waiting(self) -> QuerySet[QueuedMessage]:
+        return self.rows().filter(state=State.WAITING)
+
+    def in_thread(self, message_ids: Collection[str]) -> set[str]:
+        """Select the ids of messages that the thread has."""
+        messages = Message.objects.filter(
+            thread__thread_id=self.thread_id, thread__scope=self.scope, prompt_id__in=message_ids
+        )
+        return set(messages.values_list("prompt_id", flat=True))
+
+    def hold(self) -> None:
+        """Let the next run of the thread hear of the messages, as no active one does."""
+        config: Any = apps.get_app_config("agui_queue")
+        config.hold(self.scope, self.thread_id)
+
+    def index(self, row: QueuedMessage) -> int | None:
+        """Count the messages that wait before one; None if it does not wait."""
+        keys = list(self.waiting().values_list("pk", flat=True))
+        return keys.index(row.pk) if row.pk in keys else None
+
+    def lock(self) -> list[QueuedMessage]:
+        """Lock the messages that wait, until the transaction ends."""
+        locked = list(self.waiting().select_for_update().order_by("pk"))
+        return sorted(locked, key=lambda row: (row.position, row.pk))
+
+    def load(self) -> list[QueuedMessage]:
+        """Load the messages that wait, except those that have come into the thread otherwise."""
+        rows = list(self.waiting())
+        if not rows:
+            return []
+        present = self.in_thread([row.message_id for row in rows])
+        if present:
+            same = self.waiting().filter(message_id__in=present)
+            same.update(state=State.READ, data="")
+        return [row for row in rows if row.message_id not in present]
+
+
+def atomic() -> Any:
+    return transaction.atomic(using=router.db_for_write(QueuedMessage))
+
+
+def add(queue: Queue, actor: Actor, message: Any, mode: str, limit: int) -> QueuedMessage:
+    """Add a message, unless there is one with its id: that one is returned, as it is.
+
+    Raises QueueFull, and Conflict for a message that the thread has.
+    """
+    same = queue.rows().filter(message_id=message.id)
+    existing = same.first()
+    if existing is not None:
+        return existing
+    if queue.in_thread([message.id]):
+        raise Conflict("The conversation has a message with this id.")
+    try:
+        with atomic():
+            # Two that lock the same rows add their messages one after the other.
+            queue.lock()
+            if queue.waiting().count() >= limit:
+                raise QueueFull
+            last = queue.rows().aggregate(last=Max("position"))["last"]
+            return QueuedMessage.objects.create(
+                scope=queue.scope,
+                owner_id=actor.user.pk,
+                thread_id=queue.thread_id,
+                message_id=message.id,
+                mode=mode,
+                run=active_run(queue) if mode == QueuedMessage.Mode.STEER else None,
+                position=0 if last is None else last + 1,
+                data=dump(message),
+            )
+    except IntegrityError:
+        # The same request was sent twice.
+        existing = same.first()
+        if existing is None:
+            raise
+        return existing
+
+
+def dump(message: Any) -> str:
+    """Write a message as JSON, which can hold lone surrogates, too."""
+    return json.dumps(message.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+
+def change(
+    queue: Queue, message_id: str, *, message: Any, mode: str | None, position: int | None
+) -> QueuedMessage:
+    """Edit a message that waits, or move it to a position. Raises AlreadyRead and NotFound."""
+    with atomic():
+        rows = queue.lock()
+        row = _find(queue, rows, message_id)
+        if position is not None:
+            rows.remove(row)
+            rows.insert(position, row)
+            for number, other in enumerate(rows):
+                other.position = number
+            QueuedMessage.objects.bulk_update(rows, ["position"])
+        if message is not None:
+            row.data = dump(message)
+        if mode is not None:
+            row.mode = mode
+            row.run = active_run(queue) if mode == QueuedMessage.Mode.STEER else None
+        if message is not None or mode is not None:
+            row.changes += 1
+            row.save(update_fields=["data", "mode", "run", "changes"])
+    return row
+
+
+def _find(queue: Queue, rows: Sequence[QueuedMessage], message_id: str) -> QueuedMessage:
+    for row in rows:
+        if row.message_id == message_id:
+            return row
+    if queue.rows().filter(message_id=message_id, state=State.READ).exists():
+        raise AlreadyRead
+    raise NotFound("No such message waits.")
+
+
+def take_back(queue: Queue, message_id: str) -> bool:
+    """Remove a message that waits; returns False if that was done before.
+
+    Raises AlreadyRead and NotFound.
+    """
+    row = queue.rows().filter(message_id=message_id)
+    if row.filter(state=State.WAITING).update(state=State.TAKEN_BACK, data=""):
+        return True
+    if row.filter(state=State.TAKEN_BACK).exists():
+        return False
+    _find(queue, (), message_id)
+    raise AlreadyRead
+
+
+class Changed(Conflict):
+    """A message was edited, moved, taken back or read, after it was loaded."""
+
+
+def claim(rows: Sequence[QueuedMessage], key: str, *, is_stored: bool) -> None:
+    """Record that a run reads messages as they were loaded. Raises Changed.
+
+    `is_stored` says whether the same transaction stores them in the thread.
+    """
+    values: dict[str, Any] = {"state": State.READ, "run": key}
+    if is_stored:
+        values["data"] = ""
+    for row in rows:
+        unchanged = QueuedMessage.objects.filter(
+            pk=row.pk, state=State.WAITING, mode=row.mode, changes=row.changes
+        )
+        if not unchanged.update(**values):
+            raise Changed
+
+
+def settle(run: EndedRun) -> None:
+    """Let messages wait again that a run has read, but that did not come into the thread."""
+    queue = Queue(run.scope, run.thread_id)
+    rows = queue.rows().filter(run=run.key, state=State.READ)
+    kept = queue.in_thread(rows.values_list("message_id", flat=True))
+    rows.filter(message_id__in=kept).update(data="")
+    rows.exclude(message_id__in=kept).update(
+        state=State.WAITING, mode=QueuedMessage.Mode.QUEUE, run=None, changes=F("changes") + 1
+    )
+
+
+def active_run(queue: Queue) -> Any:
+    """Read the key of the thread's active run; None if there is none."""
+    runs = Run.objects.filter(scope=queue.scope, thread_id=queue.thread_id)
+    return runs.filter(status=Run.Status.RUNNING).values_list("pk", flat=True).first()
+
+
+def last_run(queue: Queue) -> Any:
+    """Read the id, the status and the start of the thread's last run; None if there is none."""
+    runs = Run.objects.filter(scope=queue.scope, thread_id=queue.thread_id)
+    return runs.order_by("-started_at").values("run_id", "status", "started_at").first()
