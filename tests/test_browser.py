@@ -789,7 +789,9 @@ def test_files_are_dropped_and_a_folder_is_refused(chat, tmp_path):
     drag("dragEnter", inside)
     drag("dragOver", inside)
     expect(panel).to_have_class(re.compile("dropping"))
-    assert "Drop the files" in panel.evaluate("e => getComputedStyle(e, '::after').content")
+    # The part brings its style with the first file.
+    is_told = "panel => getComputedStyle(panel, '::after').content.includes('Drop the files')"
+    chat.wait_for_function(is_told, arg=panel.element_handle())
     drag("dragOver", outside)
     expect(panel).not_to_have_class(re.compile("dropping"))
     drag("dragOver", inside)
