@@ -264,6 +264,19 @@ async def test_what_a_tool_lets_the_model_look_at_is_shown_too(client: Client, m
     assert results_of(model.requests[2])["s"].content[1].data == png(shade=7)
 
 
+async def test_images_of_one_result_have_names_of_their_own(client: Client, mount: Any):
+    tools = ToolRegistry()
+
+    @tool(tools)
+    def draw() -> list[BinaryImage]:
+        """Draw two."""
+        return [image(1), image(2)]
+
+    mount(tools, call("draw"), say("Here."))
+    [rows] = images_of(await client.run("Draw"))
+    assert [row["name"] for row in rows] == ["draw-1.png", "draw-2.png"]
+
+
 async def test_only_as_many_images_are_kept_as_the_settings_allow(client: Client, settings: Any):
     settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"MAX_IMAGES": 2, "MAX_BYTES": 5000}}
     large = BinaryImage(png(90, 90) + b"\0" * 5000, media_type="image/png")

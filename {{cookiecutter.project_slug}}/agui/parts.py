@@ -136,9 +136,10 @@ class Part(AppConfig):
     # --- Files that models and tools make
 
     def keeps_file(self, run: Any, file: "BinaryContent", earlier: "BinaryContent | None") -> bool:
-        """Whether the part keeps a file of the model, which replaces an earlier one, or None.
+        """Tell whether the part keeps a file that the model makes. It is not stored yet.
 
-        If no part keeps it, it becomes words. `run` is a ServedRun (agents/hooks.py).
+        `earlier` is the sketch that it replaces, if there was one. If no part keeps the file, it
+        becomes words. `run` is a ServedRun (agents/hooks.py).
         """
         return False
 

@@ -124,7 +124,7 @@ class MadeImages:
         self, run: "ActiveRun", image: BinaryContent, source: Any, group: Group
     ) -> None:
         actor = Actor(run.setup.deps.user, run.log.scope)
-        name = _name_of(image, source, self.number)
+        name = _name_of(image, source, len(self._ids) + 1)
         try:
             attachment = await in_database(_store, image, name, actor, run.log.thread_id)
         except TooLarge:
