@@ -144,7 +144,7 @@ def test_calls_fold_and_their_results_read_well_and_are_copied(chat):
 def test_card_of_a_tool_with_a_secret_does_not_say_what_its_calls_are_about(chat):
     def answer(route: Route) -> None:
         tools = route.fetch().json()
-        for tool in tools["tools"]:
+        for tool in tools:
             tool |= {"secrets": [["title"]]} if tool["name"] == "add_task" else {}
         route.fulfill(json=tools)
 
