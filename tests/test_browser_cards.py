@@ -90,7 +90,8 @@ def test_calls_fold_and_their_results_read_well_and_are_copied(chat):
     new_chat(chat)
     chat.context.grant_permissions(["clipboard-read", "clipboard-write"])
     long = "word " * 2000
-    answer_with(chat, [STARTED, *begun("a"), *begun("b", "add_task", ADD), ended("b", long), ended("a", ROWS), FINISHED])
+    both = [*begun("a"), *begun("b", "add_task", ADD), ended("b", long), ended("a", ROWS)]
+    answer_with(chat, [STARTED, *both, FINISHED])
     say(chat, "hello")
     expect(cards(chat)).to_have_text([re.compile("Summarize tasks"), re.compile("Add task")])
     expect(cards(chat).locator(".tool-about")).to_have_text(["", "Buy milk and bread"])
@@ -143,7 +144,7 @@ def test_calls_fold_and_their_results_read_well_and_are_copied(chat):
 def test_card_of_a_tool_with_a_secret_does_not_say_what_its_calls_are_about(chat):
     def answer(route: Route) -> None:
         tools = route.fetch().json()
-        for tool in tools["tools"]:
+        for tool in tools:
             tool |= {"secrets": [["title"]]} if tool["name"] == "add_task" else {}
         route.fulfill(json=tools)
 

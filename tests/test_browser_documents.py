@@ -63,15 +63,8 @@ def test_a_document_grows_beside_the_messages_and_keeps_its_versions(chat):
     push(*begun("d"), shown(2, "Second", title="New"), ended("d"))
     expect(panel(chat).locator(".prose")).to_have_text("Second")
     expect(panel(chat)).to_contain_text("Version 2 of 2")
-    # On paper a text has one title: its own, or that of the document.
-    chat.emulate_media(media="print")
-    expect(panel(chat).get_by_role("heading")).to_have_text("New")
-    chat.emulate_media(media="screen")
     panel(chat).get_by_role("button", name="Previous version").click()
     expect(panel(chat)).to_contain_text("Version 1 of 2")
-    chat.emulate_media(media="print")
-    expect(panel(chat).get_by_role("heading")).to_have_text("The report")
-    chat.emulate_media(media="screen")
     push(*begun("e"), shown(3, "Third", title="Newest"), ended("e"))
     expect(card(chat, "Newest")).to_have_text("NewestDocument · Version 3")
     expect(panel(chat)).to_contain_text("Version 1 of 3")
@@ -152,6 +145,16 @@ def test_readers_resize_copy_and_save(chat):
     expect(panel(chat).get_by_role("cell", name="89.9")).to_be_visible()
     expect(chat.locator(".log")).to_be_hidden()
     expect(panel(chat).get_by_role("button", name="Close")).to_be_hidden()
+
+
+def test_a_printed_document_has_one_title(chat):
+    push = open_stream(chat)
+    push(*begun("c"), shown(1, "# The report\n\nWords"), ended("c"))
+    expect(panel(chat).locator(".prose h1")).to_be_visible()
+    chat.emulate_media(media="print")
+    expect(panel(chat).get_by_role("heading")).to_have_text("The report")
+    push(*begun("d"), shown(2, "Words", title="Second"), ended("d"))
+    expect(panel(chat).get_by_role("heading")).to_have_text("Second")
 
 
 def keep_thread(page: Page, thread_id: str, *documents: dict) -> None:

@@ -944,7 +944,8 @@ def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, live_pr
     expect(page.locator(".message")).to_have_count(20)  # as before
     push = open_stream(page)
     text = "[here](https://example.com/a) and <https://example.com/b>\n\n```js\n" + "word " * 90 + "\n```\n"
-    text += "".join(f"\n| What | Day |\n|---|---|\n| {word} | Wednesday |\n" for word in ("much to do " * 20, "x" * 200))
+    for words in ("much to do " * 20, "x" * 200):
+        text += f"\n| What | Day |\n|---|---|\n| {words} | Wednesday |\n"
     push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
     push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text})
     push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
@@ -965,7 +966,8 @@ def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, live_pr
     assert code.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
     # Words are broken only in a table that is wider than the paper.
     wraps = "table => getComputedStyle(table.rows[1].cells[1]).overflowWrap"
-    assert page.locator(".prose").last.locator("table").evaluate_all(f"all => all.map({wraps})") == ["break-word", "anywhere"]
+    tables = page.locator(".prose").last.locator("table")
+    assert tables.evaluate_all(f"all => all.map({wraps})") == ["break-word", "anywhere"]
     assert page.locator(".prose").last.evaluate("e => getComputedStyle(e).color") == "rgb(0, 0, 0)"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(page.locator(".paper")).to_have_count(0)

@@ -56,9 +56,7 @@ class Part(AppConfig):
     page_modules: ClassVar[Mapping[str, str]] = {}
     """The page's modules of the part: paths of static files, by what they are for.
 
-    A module under `activity:<type>` exports `view(context)`, which draws activities of that type.
-    parts.md has an example and the other places: PartModules in static/agui/types.d.ts has what
-    their modules export.
+    parts.md has an example, and PartModules in static/agui/types.d.ts what the modules export.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -146,10 +144,7 @@ class Part(AppConfig):
     async def files_made(
         self, run: Any, files: "Sequence[BinaryContent]", source: Any
     ) -> Sequence[Any]:
-        """Keep files of a run, and return AG-UI's events that show them.
-
-        `source` is the model's FilePart, or the ToolReturnPart of a tool. `run` is an ActiveRun.
-        """
+        """Keep files of an ActiveRun's FilePart or ToolReturnPart. Returns events that show them."""
         return ()
 
     def file_id(self, run: Any, file: "BinaryContent") -> str:

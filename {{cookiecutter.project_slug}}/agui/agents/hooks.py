@@ -51,9 +51,7 @@ class ServedRun:
     """Calls a tool, unless the run is no longer this process's."""
     page_context: str
     """The page's own context, for the model."""
-    scope: str
-    """The owner of the thread."""
-    run: Any = None
+    run: Any
     """The ActiveRun (runs/record.py), for parts that act before each request."""
     kept: dict[str, Any] = field(default_factory=dict)
     """What parts keep of the run, by the part's label."""

@@ -1,6 +1,6 @@
 """The data that the stages of one run read, and that they pass on to each other."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -131,6 +131,22 @@ class Delivered:
                 restored.append(replace(message, parts=cast(Any, rest)))
             restored += kept.values() if kept else [message]
         return restored
+
+    def complete(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+        """Restore messages, and add those that are in no request yet."""
+        restored = self.restore(messages)
+        return [*restored, *self.missing(restored)]
+
+    def others(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+        """List the messages that are not the user's."""
+        return [message for message in messages if message not in self]
+
+    def among(
+        self, others: Iterable[ModelMessage], messages: Sequence[ModelMessage]
+    ) -> list[ModelMessage]:
+        """Put `others` in the places that those of these messages have."""
+        following = iter(others)
+        return [message if message in self else next(following) for message in messages]
 
     def missing(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """List those that these restored messages lack, as they are in no request yet."""

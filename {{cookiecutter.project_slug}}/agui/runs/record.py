@@ -91,7 +91,6 @@ class ActiveRun(RunState):
             join_deltas=partial(joining, seconds=conf.get().delta_window_seconds),
             fence=Fence(self.log.key).call,
             page_context=describe_page(self.setup.deps.context),
-            scope=self.log.scope,
             asks_anew=self.turn.asks_anew,
             run=self,
         )
@@ -267,8 +266,7 @@ class ActiveRun(RunState):
         """List all messages of the run, also those that the thread does not keep."""
         before = {*self._earlier_runs(), None}
         own = [message for message in self.unfinished.captured if message.run_id not in before]
-        own = self.delivered.restore(own)
-        return [*self.earlier, *own, *self.delivered.missing(own)]
+        return [*self.earlier, *self.delivered.complete(own)]
 
     def _earlier_runs(self) -> set[str | None]:
         return {message.run_id for message in self.turn.history}
@@ -288,13 +286,11 @@ class ActiveRun(RunState):
     def _to_keep(self, new: list[ModelMessage]) -> list[ModelMessage]:
         """Annotate new messages for the store, and remove what it does not keep."""
         kept = self.delivered.restore(new)
-        own = [message for message in kept if message not in self.delivered]
-        own = without_bytes(own, self.file_id)
+        own = without_bytes(self.delivered.others(kept), self.file_id)
         self.ids.stamp(own)
         self.setup.view.annotate_activities(own)
         annotate_secrets(own, self.calls.timer)
-        made = iter(own)
-        new = [message if message in self.delivered else next(made) for message in kept]
+        new = self.delivered.among(own, kept)
         state = dump_state(self.setup.deps, self.state_before)
         if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
             annotate(new[-1], state=state)

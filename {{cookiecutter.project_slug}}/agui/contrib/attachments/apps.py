@@ -119,7 +119,8 @@ class AttachmentsConfig(Part):
 
     def wrap_model(self, model: "Model", run: Any) -> "Model":
         files = run.kept.setdefault(self.label, model_files.ReadableFiles())
-        images = run.kept.setdefault(self.name, images_in_history.ImagesInHistory(run.scope))
+        own = images_in_history.ImagesInHistory(run.run.log.scope)
+        images = run.kept.setdefault(self.name, own)
         return model_files.FilesModel(model, files, images)
 
     def keeps_file(self, run: Any, file: "BinaryContent", earlier: "BinaryContent | None") -> bool:

@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * The style of the panel, which comes with it. A table scrolls below its heads. If a document is
- * open, it is what is printed, and nothing else.
+ * open, it is what is printed, and nothing else: its own title, if the text has one.
  */
 export const PANEL_STYLE = `
 .panel.with-document { padding-inline-end: var(--_document, 0px); }
@@ -96,7 +96,6 @@ export const PANEL_STYLE = `
     max-height: none; overflow: visible;
   }
   .panel.with-document { padding: 0; }
-  /* A text with a title of its own needs no other one. */
   .document-panel:has(.document-body > .prose > .block:first-child > h1:first-child)
     > .document-head {
     display: none;

@@ -25,7 +25,8 @@ const STYLE = `
 .sources blockquote { margin: .3rem 0 0; padding-inline-start: .75rem; white-space: pre-line; }
 .source-mark {
   background: var(--_surface); border: 0; border-radius: 1em; color: var(--_muted); font-size: .7em;
-  font-variant-numeric: tabular-nums; line-height: 1; margin-inline: -.15em .1em; padding: .3em .2em;
+  font-variant-numeric: tabular-nums; line-height: 1;
+  margin-inline: -.15em .1em; padding: .3em .2em;
   position: relative; user-select: text; vertical-align: .25em; white-space: nowrap;
 }
 .source-mark > span { display: inline-block; min-width: 1.1em; padding-inline: .3em; }
