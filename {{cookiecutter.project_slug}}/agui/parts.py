@@ -144,7 +144,7 @@ class Part(AppConfig):
     async def files_made(
         self, run: Any, files: "Sequence[BinaryContent]", source: Any
     ) -> Sequence[Any]:
-        """Keep files of an ActiveRun's FilePart or ToolReturnPart. Returns events that show them."""
+        """Keep files of a run's FilePart or ToolReturnPart. Returns events that show them."""
         return ()
 
     def file_id(self, run: Any, file: "BinaryContent") -> str:

@@ -48,9 +48,6 @@ class QueueConfig(Part):
         view = "agui.contrib.queue.views.ThreadMessagesView"
         return {"thread-messages": ("threads/<path:thread_id>/messages/", view)}
 
-    def page_attributes(self, agent: str) -> dict[str, Any]:
-        return {"data-queue": " ".join(self.modes())} if self.modes() else {}
-
     def client_capabilities(self) -> dict[str, Any]:
         limit = conf.part(QueueSettings).max_messages
         return {"queue": {"modes": self.modes(), "max_messages": limit}} if self.modes() else {}
