@@ -42,7 +42,9 @@ mark {
 @media (forced-colors: active) {
   mark { background: Mark; color: MarkText; }
   ::highlight(${FOUND}) { background-color: Mark; color: MarkText; }
-  ::highlight(${CURRENT}) { background-color: Highlight; color: HighlightText; }
+  ::highlight(${CURRENT}) {
+    background-color: Highlight; color: HighlightText; text-decoration: underline 2px;
+  }
   .message.flash { outline: 2px solid Highlight; }
 }
 `;
