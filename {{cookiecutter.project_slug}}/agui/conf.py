@@ -81,8 +81,9 @@ class EngineSettings(Section):
     max_response_bytes: int = Field(
         64 * 1024 * 1024,
         gt=0,
-        description="Largest response of a model's provider; a larger one ends the run with "
-        "`output_limit`.",
+        description="Largest response of a model's provider, as it comes over the network; a "
+        "larger one ends the run with `output_limit`. Bedrock's and Mistral's clients are not "
+        "counted.",
     )
     max_concurrent_runs: int = Field(
         100, gt=0, description="Most runs at once in one process; more get 503."
