@@ -85,6 +85,8 @@ async def _drive(run: ActiveRun) -> None:
                 code = run.outcome.failure or "internal_error"
                 last = run_error(code, run.log.key, run.outcome.cause)
             _end(run, last)
+            # Timers that asyncio has cancelled keep the context of this task for minutes.
+            run.served.run = None
 
 
 def log_end(run: ActiveRun) -> None:
