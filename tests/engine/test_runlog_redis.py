@@ -23,6 +23,7 @@ from servers import wait_until
 
 from agui import conf
 from agui.contrib.durable.models import RunOrder
+from agui.contrib.queue import next_run
 from agui.contrib.redis import server as runlog_server
 from agui.contrib.redis.conf import RedisSettings
 from agui.contrib.redis.logs import RedisLogs
@@ -152,6 +153,7 @@ async def processes(server: RedisServer, monkeypatch) -> AsyncIterator[Processes
             log.stop()
     if live.tasks:
         await asyncio.wait(live.tasks, timeout=60)
+    await next_run.stop_all()  # It would connect to Redis again.
     await processes.aclose()
 
 
