@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 
-from agui.contrib.queue import follow, send
+from agui.contrib.queue.from_code import follow, send
 from agui.errors import AtCapacity
 from agui.testing import event_types, say
 from engine.conftest import Client, script

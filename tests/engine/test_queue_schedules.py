@@ -138,7 +138,7 @@ class Schedule:
         if status == 409 and answer["error"] == "queue_full":
             sent.taken_back = True  # As if it had never been sent.
         elif status == 202 and answer["state"] == "waiting":
-            sent.taken_back = False  # It was refused before.
+            sent.taken_back = False  # The first request was refused.
         if status not in (202, 409):
             self.mistakes.append(f"POST: {status} {answer}")
         elif status == 202 and answer["run"] and answer["state"] == "waiting" and live.tasks and not self.processes:

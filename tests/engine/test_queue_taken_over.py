@@ -24,7 +24,7 @@ async def test_a_process_dies_after_its_model_has_read_a_message(client: Client,
         row = await Run.objects.aget()
         await Run.objects.aupdate(process=GONE, **({} if has_draft else {"draft": None}))
         await recover(ModelConversationStore(), row.scope, "t1")
-        # It is in the thread with the draft, or waits if the draft was lost.
+        # The message is in the thread with the draft, or waits if the draft was lost.
         assert await queue.waiting() == ([] if has_draft else ["Stop"])
         await run.end(gates[1])
         await settled()
