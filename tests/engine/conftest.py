@@ -293,8 +293,6 @@ async def no_run_outlives_its_test(shared_logs: None) -> AsyncIterator[None]:
         counting = apps.get_app_config("agui_dashboard").counting
         if counting and not counting.done():
             await asyncio.wait([counting])
-    if apps.is_installed("agui.contrib.queue"):
-        await apps.get_app_config("agui_queue").shutdown()  # What begins the next run would connect to Redis again.
     live.followers.clear()
     await live.logs.aclose()
 

@@ -12,14 +12,17 @@ from django.core.management import call_command
 from agui.contrib.queue import rows
 from agui.contrib.queue.models import QueuedMessage
 from agui.errors import TooManyRequests
-from agui.models import get_conversation_model
+from agui.models import Run, get_conversation_model
 from agui.runs import deliver
 from agui.runs.live import live
+from agui.runs.recovery import recover
 from agui.stores import codec
+from agui.stores.model import ModelConversationStore
 from agui.testing import call, say
 from engine.clock import Clock
 from engine.conftest import Client, decision, script
 from engine.queueing import Gate, Queue, Reading, settled, texts
+from engine.test_recovery import GONE
 
 pytestmark = pytest.mark.database
 
@@ -34,6 +37,26 @@ async def steer(client: Client, queue: Queue, first: Gate, second: Gate) -> Read
     first.opened.set()
     await run.at(second)
     return run
+
+
+@pytest.mark.parametrize("has_draft", [True, False])
+async def test_a_process_dies_after_its_model_has_read_a_message(client: Client, queue: Queue, has_draft: bool):
+    gates = Gate(), Gate()
+    with script([call("echo", text="a"), gates[0]()], [gates[1](), say("Late.")], say("Again.")):
+        run = await steer(client, queue, *gates)
+        row = await Run.objects.aget()
+        await Run.objects.aupdate(process=GONE, **({} if has_draft else {"draft": None}))
+        await recover(ModelConversationStore(), row.scope, "t1")
+        # The message is in the thread with the draft, or waits if the draft was lost.
+        assert await queue.waiting() == ([] if has_draft else ["Stop"])
+        await run.end(gates[1])
+        await settled()
+        assert await texts(client) == (READ if has_draft else ["Go"])
+        assert await queue.waiting() == ([] if has_draft else ["Stop"])
+        await queue.send("POST", {}, status=202)
+        await settled()
+    assert (await texts(client)).count("Stop") == 1
+    assert await queue.waiting() == []
 
 
 async def test_a_message_waits_again_if_its_run_can_not_be_stored(client: Client, queue: Queue):
@@ -159,6 +182,25 @@ async def test_a_message_that_changes_while_it_is_read_is_read_as_it_is(
     last = ["Stop", "assistant: More."] if change == "queued" else []
     assert await texts(client) == ["Go", "tool: a", *first, "Slow down", "assistant: Done.", *last]
     assert "Stop" not in str([message.parts for message in model.requests[1].messages])
+
+
+async def test_a_run_that_another_process_has_taken_over_reads_nothing_more(
+    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
+):
+    gate, write = Gate(), deliver._write
+
+    def after_the_take_over(*args: Any) -> None:
+        Run.objects.update(process=GONE)
+        write(*args)
+
+    monkeypatch.setattr(deliver, "_write", after_the_take_over)
+    with script([call("echo", text="a"), gate()], say("Late.")) as model:
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("Stop")
+        await run.end(gate)
+    assert await QueuedMessage.objects.filter(state="waiting").acount() == 1
+    assert len(model.requests) == 1
 
 
 async def test_a_message_that_is_edited_while_its_run_begins_is_read_as_it_is(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from daily import by_day
 
 pytest.importorskip("redis")
@@ -23,7 +24,6 @@ from servers import wait_until
 
 from agui import conf
 from agui.contrib.durable.models import RunOrder
-from agui.contrib.queue import next_run
 from agui.contrib.redis import server as runlog_server
 from agui.contrib.redis.conf import RedisSettings
 from agui.contrib.redis.logs import RedisLogs
@@ -153,7 +153,6 @@ async def processes(server: RedisServer, monkeypatch) -> AsyncIterator[Processes
             log.stop()
     if live.tasks:
         await asyncio.wait(live.tasks, timeout=60)
-    await next_run.stop_all()  # It would connect to Redis again.
     await processes.aclose()
 
 
@@ -666,3 +665,11 @@ async def test_who_still_asks_when_connections_are_closed_gets_an_answer_and_lea
     assert asked.inbox in await asking
     assert pool._available_connections
     assert not any(one.is_connected for one in pool._available_connections)
+
+
+def test_a_job_with_an_event_loop_of_its_own_leaves_no_connection_open(server: RedisServer):
+    logs = RedisLogs(server.url, recovery)
+    with server.client() as redis:
+        before = len(redis.client_list())
+        assert async_to_sync(logs.find)("user:1", "t1") is None
+        wait_until(lambda: len(redis.client_list()) == before)

@@ -54,7 +54,8 @@ class RedisLogs(RunLogs):
         self.server.start()
         self.mirror = Mirror(self.server)
         self.replicas = Replicas(self.server, self.mirror, self._recovery)
-        self._tasks = [_create_task(self.mirror.run()), _create_task(self.replicas.run())]
+        work = (self.mirror.run(), self.replicas.run(), self.server.close_with_loop())
+        self._tasks = [_create_task(each) for each in work]
 
     async def reserve(self, scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog, bool]:
         self._start()

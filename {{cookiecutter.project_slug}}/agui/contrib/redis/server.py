@@ -188,6 +188,18 @@ class Server:
             logger.warning("Redis connection restored")
         self._is_away = False
 
+    async def close_with_loop(self) -> None:
+        """Close the connections of this event loop when it ends: it cancels its tasks then.
+
+        A job that calls `async_to_sync` has a loop of its own, which nobody shuts down.
+        """
+        client = self._client
+        try:
+            await asyncio.Event().wait()
+        finally:
+            if client is not None:
+                await client.aclose()
+
     async def aclose(self) -> None:
         home, client = self._home, self._client
         self._home = self._client = None
