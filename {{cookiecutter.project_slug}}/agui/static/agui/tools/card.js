@@ -44,6 +44,8 @@ const FEW = 4;
 
 /** The card doesn't show shorter waits. */
 const PATIENCE_MS = 2000;
+/** Nor how long a call has taken that was shorter. */
+const SHORTEST_MS = 1000;
 
 let made = 0;
 
@@ -162,9 +164,9 @@ export class ToolCard {
     const { status, step, percent, duration_ms: took, edited } = state;
     const runs = status === "running";
     this.#since = runs ? this.#since || Date.now() : 0;
-    const ms = runs ? Date.now() - this.#since : took;
+    const ms = runs ? Date.now() - this.#since : (took ?? 0);
     const time =
-      (runs ? ms >= PATIENCE_MS : ms !== undefined) &&
+      ms >= (runs ? PATIENCE_MS : SHORTEST_MS) &&
       duration(runs ? Math.floor(ms / 1000) * 1000 : ms, strings.lang);
     const words = (runs && step) || strings[interrupt ? openText(interrupt) : STATUS[status].text];
     const share =

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Write a duration: "12ms", "4.2s", "2m 5s".
+ * Write a duration of a second or more: "4.2s", "2m 5s".
  * @param {number} ms @param {string} lang @returns {string}
  */
 export function duration(ms, lang) {
@@ -14,7 +14,6 @@ export function duration(ms, lang) {
     });
     return written.format(value);
   };
-  if (ms < 950) return format(ms, "millisecond");
   if (ms < 59_500) return format(ms / 1000, "second", ms < 9950 ? 1 : 0);
   const seconds = Math.round(ms / 1000);
   return `${format(Math.floor(seconds / 60), "minute")} ${format(seconds % 60, "second")}`;
