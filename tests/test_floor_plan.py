@@ -10,6 +10,8 @@ import os
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
+from os.path import dirname, join, normpath
 from pathlib import Path
 
 import pytest
@@ -157,6 +159,30 @@ def test_modules_of_the_page_import_from_rooms_below():
     rooms = rooms_of_the_page()
     up = {str(path.relative_to(ELEMENT)): imports_up(path, rooms) for path in ELEMENT.rglob("*.js")}
     assert {name: addresses for name, addresses in up.items() if addresses} == {}
+
+
+def imports_of_modules(static: list[Path]) -> dict[str, list[str]]:
+    """What each module imports, at once and on demand, by their names as static files."""
+    named = {path.relative_to(root).as_posix(): path for root in static for path in root.rglob("*.js")}
+    return {
+        name: [normpath(join(dirname(name), address)) for address in IMPORTED.findall(code_of(path))]
+        for name, path in named.items()
+    }
+
+
+def test_modules_of_the_page_import_each_other_in_no_circle():
+    # In production a module's name has a digest of its text, with the names of what it imports. A circle has none.
+    static = [ENGINE / "static", *ENGINE.glob("contrib/*/static")]
+    assert [*TopologicalSorter(imports_of_modules(static)).static_order()]
+
+
+def test_circle_of_modules_is_found(tmp_path: Path):
+    (tmp_path / "a.js").write_text('import { b } from "./b.js";')
+    (tmp_path / "b.js").write_text('/** @type {import("./a.js").A} */\nconst a = 1;')
+    assert [*TopologicalSorter(imports_of_modules([tmp_path])).static_order()] == ["b.js", "a.js"]
+    (tmp_path / "b.js").write_text('const a = () => import("./a.js");')
+    with pytest.raises(CycleError):
+        TopologicalSorter(imports_of_modules([tmp_path])).prepare()
 
 
 @pytest.mark.parametrize(

@@ -656,11 +656,12 @@ def test_a_part_with_tables_stays_until_they_are_dropped(shop):
     before = (shop / ".agui.json").read_text()
     refused = installer(shop, "--parts", "admin,attachments,dashboard,spending")
     assert refused.stderr == (
-        "Nothing was changed. The database has tables of these parts: run `manage.py migrate agui_feedback zero` "
-        "first, or name the parts to keep them.\n"
+        "Nothing was changed. The database has tables of these parts: run `manage.py migrate agui_queue zero` and "
+        "`manage.py migrate agui_feedback zero` first, or name the parts to keep them.\n"
     )
     assert (shop / ".agui.json").read_text() == before
-    manage(shop, "migrate", "agui_feedback", "zero", "--verbosity", "0")
+    for part in ("agui_queue", "agui_feedback"):
+        manage(shop, "migrate", part, "zero", "--verbosity", "0")
     installed(shop, "--parts", "admin,attachments,dashboard,spending")
     assert "no issues" in manage(shop, "check")
 
@@ -687,7 +688,7 @@ def test_the_users_list_of_parts_is_edited(shop):
     installed(shop, "--parts", "minimal")
     assert listing.read_text().endswith(
         'AGENT_PARTS = [\n    "agui.contrib.demo",\n    "django.contrib.humanize",  # mine\n'
-        '    "agui.contrib.admin",\n    "agui.contrib.charts",\n]\n'
+        '    "agui.contrib.admin",\n    "agui.contrib.charts",\n    "agui.contrib.pacing",\n]\n'
     )
     assert "was changed since the installation" in installer(shop, "--remove").stderr
 

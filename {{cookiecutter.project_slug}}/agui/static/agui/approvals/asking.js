@@ -1,8 +1,5 @@
 // @ts-check
-/**
- * Questions of the agent: the first one loads the modules that show them, and the focus moves from
- * one to the next.
- */
+/** Questions of the agent: the first one loads the modules that show them. */
 import { lazy } from "../dom/lazy.js";
 
 export class Asking {
@@ -38,14 +35,4 @@ export class Asking {
     this.#wasAsked = isAsked;
     return begins;
   }
-}
-
-/**
- * Go to the next open question, never to its buttons: a stray Enter must not approve.
- * @param {Element} panel @param {{ focus: () => void }} otherwise
- */
-export function focusQuestion(panel, otherwise) {
-  const questions = /** @type {HTMLElement[]} */ ([...panel.querySelectorAll(".question")]);
-  const next = questions.find((question) => !question.matches("[data-decided]"));
-  (next ?? otherwise).focus();
 }

@@ -7,7 +7,7 @@ import { h, setAttribute, setText } from "../dom/elements.js";
 import { adopt } from "../dom/own-style.js";
 import { denial } from "../session/answers.js";
 import { counted } from "../words/strings.js";
-import { focusQuestion } from "./asking.js";
+import { focusQuestion } from "./next-question.js";
 import { openQuestions } from "./open-questions.js";
 import { OPEN_STYLE } from "./open-style.js";
 

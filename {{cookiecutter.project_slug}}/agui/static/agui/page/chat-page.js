@@ -1,7 +1,8 @@
 // @ts-check
 /** The visible chat: it draws the header, the conversation and the input once a frame. */
 import { Around } from "./around.js";
-import { Asking, focusQuestion } from "../approvals/asking.js";
+import { Asking } from "../approvals/asking.js";
+import { focusQuestion } from "../approvals/next-question.js";
 import { Companions } from "./companions.js";
 import { Composer } from "../composer/composer.js";
 import { h, isTouch } from "../dom/elements.js";
