@@ -16,6 +16,7 @@ from pydantic_ai.messages import (
     BinaryContent,
     FileUrl,
     ModelMessage,
+    ModelResponse,
     TextContent,
     TextPart,
     ThinkingPart,
@@ -33,6 +34,7 @@ from agui.stores import codec
 from agui.stores.annotations import annotation
 from agui.stores.rows import read_entries
 from agui.stores.summary import preview_of
+from agui.stores.tree import prompt_id
 from agui.tools.secret_arguments import hide
 from agui.tools.secret_calls import SECRETS_KEY
 
@@ -70,6 +72,8 @@ class Line:
     files: list[NamedFile] = field(default_factory=list)
     """The files that the message names."""
     is_cut_off: bool = False
+    is_steering: bool = False
+    """Whether the agent has read this message in the midst of its work."""
 
 
 @dataclass
@@ -140,6 +144,8 @@ def read_questions(thread: AbstractConversation) -> list[Question]:
 def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
     lines: list[Line] = []
     calls: dict[str, Line] = {}
+    answering: str | None = None
+    """The run of the last answer."""
     for message, files in zip(messages, _named_files(messages), strict=True):
         notes = call_metadata(message)
         secrets = annotation(message, SECRETS_KEY) or {}
@@ -153,11 +159,19 @@ def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
                 if paths:
                     line.secrets = paths
                     _set_arguments(line, part.args)
+            line.is_steering = is_steering(message, answering)
             lines.append(line)
+        if isinstance(message, ModelResponse):
+            answering = message.run_id
         # The run of this message ended before its answer was complete.
         if getattr(message, "state", "") == "interrupted" and lines:
             lines[-1].is_cut_off = True
     return lines
+
+
+def is_steering(message: ModelMessage, answering: str | None) -> bool:
+    """Return whether a user has sent a message into the run that has answered before it."""
+    return answering is not None and message.run_id == answering and bool(prompt_id(message))
 
 
 def _add_result(call: Line, result: Line, notes: dict[str, Any]) -> None:
