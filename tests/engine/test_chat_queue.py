@@ -90,7 +90,9 @@ def prompts_of(model: Any) -> list[list[str]]:
     seen: list[str] = []
     new = []
     for request in model.requests:
-        texts = [part.content for message in request.messages for part in message.parts if part.part_kind == "user-prompt"]
+        texts = [
+            part.content for message in request.messages for part in message.parts if part.part_kind == "user-prompt"
+        ]
         new.append(texts[len(seen) :])
         seen = texts
     return new
@@ -105,7 +107,9 @@ def nothing_waits() -> bool:
 
 def test_what_is_typed_is_read_after_the_answer(keys, type_in, capsys):
     type_in("Go")
-    with script([say("One."), typed(keys, "And then?", "And last?", waits=("And then?", "And last?"))], say("Two.")) as m:
+    with script(
+        [say("One."), typed(keys, "And then?", "And last?", waits=("And then?", "And last?"))], say("Two.")
+    ) as m:
         assert chat() == 0
     assert prompts_of(m) == [["Go"], ["And then?", "And last?"]]
     printed = capsys.readouterr().out
@@ -117,7 +121,11 @@ def test_what_is_typed_is_read_after_the_answer(keys, type_in, capsys):
 
 def test_what_follows_may_be_followed_by_more(keys, type_in, capsys):
     type_in("Go", "Hello again")
-    answers = [say("One."), typed(keys, "a", waits=("a",))], [say("Two."), typed(keys, "b", waits=("b",))], say("Three.")
+    answers = (
+        [say("One."), typed(keys, "a", waits=("a",))],
+        [say("Two."), typed(keys, "b", waits=("b",))],
+        say("Three."),
+    )
     with script(*answers, say("Four.")) as model:
         assert chat() == 0
     assert prompts_of(model) == [["Go"], ["a"], ["b"], ["Hello again"]]

@@ -411,7 +411,9 @@ DJANGOS |= {"--skip-checks"}
 def test_documentation_has_every_command():
     prompt = Prompt(*[None] * 4)
     assert sorted(documented("line")) == sorted([*prompt._commands, "/quit"])
-    assert sorted(documented("line about the queue")) == sorted(["Enter", "Alt+Enter", "/stop", *prompt._queue_commands])
+    assert sorted(documented("line about the queue")) == sorted(
+        ["Enter", "Alt+Enter", "/stop", *prompt._queue_commands]
+    )
 
 
 def test_documentation_has_every_exit_code():
