@@ -30,7 +30,7 @@ export async function steerAndQueue(ask, shown) {
   const gate = crypto.randomUUID();
   const answers = [[{ say: "first " }, { wait: gate }, { call: "echo", arguments: { text: "x" } }], [{ say: "Done." }]];
   ask(`script: ${JSON.stringify(answers)}`);
-  await until("first words", () => shown().at(-1)?.includes("first"));
+  await until("first words", () => shown().at(-1)?.startsWith("assistant: first"));
   const form = await until("field", () => document.querySelector("form"));
   const messages = { steer: "Only ten.", queue: `script: ${JSON.stringify([[{ say: "Well." }]])}` };
   for (const [index, [mode, text]] of Object.entries(messages).entries()) {

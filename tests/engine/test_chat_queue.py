@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 
+from agui.contrib.client import AGUIClient, AGUIStatusError
 from agui.contrib.queue.models import QueuedMessage
+from agui.contrib.terminal import message_queue
+from agui.contrib.terminal.conversation import Conversation
 from agui.contrib.terminal.keyboard import Keyboard, Listener
+from agui.contrib.terminal.message_queue import MessageQueue, Stand
 from agui.contrib.terminal.waiting import Waiting
 from agui.models import Run, get_conversation_model
 from agui.testing import Pause, call, fail, say
@@ -68,7 +72,7 @@ class Typed(Pause):
     async def happen(self) -> None:
         for line in self.lines:
             self.keys.type(line)
-        while self.texts is None or texts_of(self.keys.waiting) != [*self.texts]:
+        while self.texts is None or texts_of(self.keys.waiting) != [*self.texts]:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         self.then()
 
@@ -150,6 +154,69 @@ def test_what_waits_comes_after_the_answer_to_a_question(keys, type_in, capsys):
     assert effects == ["all"]
     assert prompts_of(model) == [["Wipe it"], [], ["And then?"]]
     assert "Two." in capsys.readouterr().out
+
+
+class Server:
+    """The answers of a server about a thread, in their order."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers, self.asked = list(answers), []
+
+    async def queue(self, method: str, thread_id: str, body: Any = None) -> dict[str, Any]:
+        self.asked.append(method)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def stand(held: str | None = None, run: str = "", *ids: str) -> dict[str, Any]:
+    messages = [{"message_id": key, "message": {"id": key, "content": ""}, "mode": "queue"} for key in ids]
+    return {"messages": messages, "held": held, "run": {"run_id": run} if run else None}
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked", "expected"),
+    [
+        ([stand("failed", "", "a")], ["GET"], Stand(held="failed")),
+        ([stand(None, "new", "a")], ["GET"], Stand("new")),
+        ([stand(None, "old", "a"), stand("finished", "", "a"), stand(None, "new")], ["GET"] * 3, Stand("new")),
+        ([stand("finished")], ["GET"], Stand(held="finished")),
+        ([AGUIStatusError("u", 404, "None")], ["GET"], Stand()),
+        ([stand("finished", "", "a")] * 2 + [stand(None, "new")], ["GET", "GET", "POST"], Stand("new")),
+        (
+            [stand("finished", "", "a")] * 2 + [AGUIStatusError("u", 409, "Busy", "conflict"), stand(None, "new")],
+            ["GET", "GET", "POST", "GET"],
+            Stand("new"),
+        ),
+    ],
+)
+async def test_what_follows_is_certain_before_the_prompt(answers, asked, expected, monkeypatch):
+    """A run that ends or begins is waited for; one that does not begin is begun."""
+    monkeypatch.setattr(message_queue, "LOOKS", 3 if len(asked) == 3 and "POST" not in asked else 2)
+    server, conversation = Server(*answers), Conversation("t1")
+    conversation.run_id = "old"
+    assert await MessageQueue(server).settled(conversation) == expected
+    assert server.asked == asked
+
+
+def test_lines_before_a_run_has_begun_are_kept(keys, type_in, monkeypatch, capsys):
+    """The server refuses the run, so nothing is sent beside it: a message would begin another one."""
+    run = AGUIClient.run
+
+    async def refuse(self: AGUIClient, run_input: Any) -> Any:
+        monkeypatch.setattr(AGUIClient, "run", run)
+        keys.type("one")
+        raise AGUIStatusError(self.name, 503, "The server is busy.")
+        yield
+
+    monkeypatch.setattr(AGUIClient, "run", refuse)
+    type_in("Go")
+    with script(say("Hi.")) as model:
+        assert chat() == 0
+    assert model.requests[0].prompt == "one"
+    assert not QueuedMessage.objects.exists()
+    assert "> one" in capsys.readouterr().out
 
 
 # --- Steering
