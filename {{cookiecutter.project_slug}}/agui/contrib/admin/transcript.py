@@ -24,7 +24,7 @@ from pydantic_ai.messages import (
 )
 
 from agui import parts
-from agui.contrib.admin.markdown import to_html
+from agui.contrib.admin.markdown import format_last
 from agui.models import AbstractConversation, Message
 from agui.part_values import NamedFile
 from agui.protocol.interrupts import open_interrupts
@@ -42,10 +42,6 @@ MAX_MESSAGES = 200
 MAX_CHARS = 5000
 MAX_BRANCHES = 50
 MAX_FIELDS = 50
-MAX_FORMATTED_CHARS = 100_000
-# A bracket takes as long as so many other characters: it may begin a link in each of the links that
-# it may be in.
-CHARS_OF_BRACKET = 20
 
 
 @dataclass
@@ -110,7 +106,7 @@ def read_transcript(end: str | None) -> Transcript:
     except (LookupError, ValueError):
         return Transcript([], None, is_broken=True)
     lines = _lines([entry.message for entry in entries])
-    _format(lines)
+    format_last([line for line in lines if line.kind in ("assistant", "reasoning")])
     return Transcript(lines, entries[0].parent_id if entries else None)
 
 
@@ -246,16 +242,6 @@ def _prompt_line(part: UserPromptPart, at: datetime | None) -> Line:
         else:
             files.append(_file(item))
     return Line("user", wording("User"), at, cut("\n".join(texts)), files=files)
-
-
-def _format(lines: Sequence[Line]) -> None:
-    """Format the last answers, as many as take little time."""
-    chars = 0
-    for line in reversed(lines):
-        if line.kind in ("assistant", "reasoning"):
-            chars += len(line.text) + CHARS_OF_BRACKET * line.text.count("[")
-            if chars <= MAX_FORMATTED_CHARS:
-                line.html = to_html(line.text)
 
 
 def _file(item: Any) -> NamedFile:
