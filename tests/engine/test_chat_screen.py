@@ -378,6 +378,16 @@ def test_what_is_drawn_with_it_fits_on_the_screen():
     ]
 
 
+def test_a_message_stands_where_it_was_read():
+    conversation = Conversation()
+    message = {"id": "m", "role": "user", "content": "Only ten"}
+    for name, value in (("message_queued", {"mode": "steer", "position": 0}), ("message_delivered", {"after": "x"})):
+        event = {"type": "CUSTOM", "name": name, "value": {"messageId": "m", "message": message, **value}}
+        conversation.apply(parse_event(json.dumps(event)))
+        waits = len(conversation.waiting)
+        assert (conversation.messages, waits) == (([], 1) if name == "message_queued" else ([message], 0))
+
+
 def test_events_about_what_waits_of_an_odd_form_break_nothing():
     conversation, screen = Conversation(), Screen(Console(file=io.StringIO()))
     for name in ("message_queued", "message_changed", "message_removed", "message_delivered"):
