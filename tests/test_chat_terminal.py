@@ -3,6 +3,8 @@
 import json
 import subprocess
 from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,32 @@ from agui.contrib.demo import model as demo
 
 demo.LONGEST_SECONDS = 120
 model = demo.build_demo_model(pace_seconds=0.3)
+"""
+
+
+# Waits for a file, calls a tool, and says what it has read.
+GATED_MODEL = """
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agui.testing import Pause, ScriptedModel, Step, call, say
+
+class Gate(Pause):
+    async def happen(self) -> None:
+        while not Path("gate").exists():
+            await asyncio.sleep(0.02)
+
+def answers() -> Iterator[list[Step]]:
+    while True:
+        request = model.requests[-1]
+        if request.prompt == "Go" and not request.tool_results:
+            yield [say("One moment."), Gate(), call("summarize_tasks")]
+        else:
+            yield [say(f"I have read {request.prompt}.")]
+
+model = ScriptedModel(answers())
 """
 
 
@@ -109,6 +137,41 @@ def test_control_c_stops_the_answer_and_typing_does_not_disturb_it(chat, slow_pr
         assert person.wait_for_end() == 0
     assert "and restart." not in person.output
     assert "^C" not in person.screen.text
+
+
+@pytest.mark.parametrize("url", [False, *at_night(True)], ids=["own agent", "over HTTP"])
+def test_what_is_typed_while_the_agent_works_is_seen_and_read(chat, live_project: LiveProject, url: bool):
+    gate, settings = live_project.path / "gate", {"AGENT_MODEL": "python:gated.model"}
+    (live_project.path / "gated.py").write_text(GATED_MODEL)
+    gate.unlink(missing_ok=True)
+    own = replace(live_project, settings={**live_project.settings, **settings})
+    server = serve(live_project.path, **settings) if url else nullcontext(own)
+    with server as project, chat(url=url, project=project) as person:
+        ask(person, "Go")
+        person.wait_for("One moment.")
+        person.type("for later\r")
+        person.wait_for("  1  for later")
+        person.type("and at once\x1b\r")
+        person.wait_for("  2  at the next step: and at once")
+        person.type("an unfinished li")
+        person.wait_for("> an unfinished li▏")
+        gate.touch()
+        person.wait_for("> and at once  (read while it worked)")
+        person.wait_for("I have read and at once.")
+        person.wait_for("> for later")
+        person.wait_for("I have read for later.")
+        person.wait_for("\n> an unfinished li")
+        person.type("ne\r")
+        person.wait_for("I have read an unfinished line.")
+        ask(person, "/quit")
+        assert person.wait_for_end() == 0
+    lines = person.screen.text.splitlines()
+    assert [line for line in lines if "for later" in line or "at once" in line] == [
+        "> and at once  (read while it worked)",
+        "I have read and at once.",
+        "> for later",
+        "I have read for later.",
+    ]
 
 
 @pytest.mark.nightly

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -17,6 +17,7 @@ from cache import cached
 from conftest import ROOT, TEMPLATE_NAME, npm_install
 from daily import by_day
 from servers import Client, LiveProject, free_port, run_input, serve, wait_until
+from test_clients import scripted_project  # noqa: F401
 
 pytestmark = pytest.mark.clients
 
@@ -155,12 +156,13 @@ def test_ag_ui_client(program: str, node_directory: Path, token: str):
 # --- CopilotKit
 
 
-@pytest.fixture(scope="module")
-def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+@contextmanager
+def serving_runtime(live: LiveProject, directory: Path) -> Iterator[int]:
     """The section's runtime; its port. Its agents for other frameworks make npm search for ever without the option."""
     packages = installed(CLIENTS / "copilotkit", "--legacy-peer-deps")
-    directory, port = tmp_path_factory.mktemp("copilotkit"), free_port()
-    write_files("CopilotKit", directory, live_project)
+    port = free_port()
+    for heading in ("@ag-ui/client", "CopilotKit"):
+        write_files(heading, directory, live)
     program, log = directory / "runtime.mjs", directory / "log"
     program.write_text(program.read_text().replace("listen(4000,", f"listen({port},"))
     (directory / "node_modules").symlink_to(packages)
@@ -185,12 +187,20 @@ def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory)
         process.wait(timeout=60)
 
 
+@pytest.fixture(scope="module")
+def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    with serving_runtime(live_project, tmp_path_factory.mktemp("copilotkit")) as port:
+        yield port
+
+
 def ask_runtime(port: int, path: str, token: str = "", body: object = None) -> tuple[int, str]:
     """POST the body, or GET without one: (status, text)."""
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
     with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
         method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
-        connection.request(method, f"/api/copilotkit/{path}", data, headers)
+        # What the page sends to the agent itself, or to CopilotKit.
+        place = "" if path.startswith("agent/threads/") else "copilotkit/"
+        connection.request(method, f"/api/{place}{path}", data, headers)
         response = connection.getresponse()
         return response.status, response.read().decode()
 
@@ -236,21 +246,67 @@ def test_copilotkit_runtime_tells_nobody_else(runtime: int, live_project: LivePr
         assert ask_runtime(runtime, "agent/default/connect", stranger, body) == (200, "")
         assert ask_runtime(runtime, "threads?agentId=default", stranger)[0] == 404
         assert ask_runtime(runtime, f"threads/{body['threadId']}/messages", stranger)[0] == 404
+    messages = f"agent/threads/{body['threadId']}/messages/"
+    assert ask_runtime(runtime, messages, token)[0] == 200
+    assert ask_runtime(runtime, messages, live_project.token)[0] == 404
+    assert ask_runtime(runtime, messages)[0] == 401
+    # Only these routes of the agent are passed on.
+    assert ask_runtime(runtime, f"agent/threads/{body['threadId']}/", token)[0] == 404
     # The runtime's memory knows ids alone: there another user can't take one that is somebody's.
     theirs = run_input("hello", threadId=body["threadId"])
     assert ask_runtime(runtime, "agent/default/run", live_project.token, theirs)[0] == 409
 
 
 @pytest.mark.nightly
-def test_copilotkit_page_can_be_built(tmp_path: Path):
+def test_copilotkit_page_can_be_built(live_project: LiveProject, tmp_path: Path):
     """What it imports is there, and the file is JSX. Nothing is rendered."""
     packages = installed(CLIENTS / "copilotkit_page", "--legacy-peer-deps")
-    (page,) = [block for block in blocks("CopilotKit") if block.language == "jsx"]
-    (tmp_path / "app.jsx").write_text(page.code)
+    for heading in ("@ag-ui/client", "CopilotKit"):
+        write_files(heading, tmp_path, live_project)
     (tmp_path / "node_modules").symlink_to(packages)
     loaders = [f"--loader:.{kind}=dataurl" for kind in ("woff2", "woff", "ttf")]
-    run(packages / ".bin/esbuild", "app.jsx", "--bundle", "--outfile=out.js", *loaders, cwd=tmp_path)
+    run(packages / ".bin/esbuild", "app.jsx", "--bundle", "--outfile=out.js", "--jsx=automatic", *loaders, cwd=tmp_path)
     assert "Never mind" in (tmp_path / "out.js").read_text()
+
+
+# --- Messages while the agent works
+
+SCRIPT = 'user: script: [[{"say"'
+
+
+def show_page(name: str, headings: list[str], directory: Path, live: LiveProject, **environment: str) -> list[str]:
+    """Run a page of a section in Node, with a document of jsdom; the messages that it shows at the end."""
+    packages = installed(CLIENTS / name, "--legacy-peer-deps")
+    for heading in headings:
+        write_files(heading, directory, live)
+    for file in (CLIENTS / "dom.mjs", CLIENTS / name / "page.jsx"):
+        shutil.copy(file, directory)
+    (directory / "node_modules").symlink_to(packages)
+    # Packages for Node and for browsers look at the document as soon as they are loaded.
+    require = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
+    options = ["--bundle", "--platform=node", "--format=esm", "--jsx=automatic", "--loader:.css=empty"]
+    options += ["--external:./dom.mjs", "--outfile=page.mjs", f"--banner:js=import './dom.mjs'; {require}"]
+    run(packages / ".bin/esbuild", "page.jsx", *options, cwd=directory)
+    shown = run("node", "page.mjs", cwd=directory, AGUI_URL=live.url, AGUI_TOKEN=live.token, **environment)
+    return shown.splitlines()
+
+
+@pytest.mark.nightly
+def test_copilotkit_page_sends_while_the_agent_works(scripted_project: LiveProject, tmp_path: Path):  # noqa: F811
+    for folder in ("runtime", "page"):
+        (tmp_path / folder).mkdir()
+    with serving_runtime(scripted_project, tmp_path / "runtime") as port:
+        headings, address = ["@ag-ui/client", "CopilotKit"], f"http://127.0.0.1:{port}"
+        shown = show_page("copilotkit_page", headings, tmp_path / "page", scripted_project, RUNTIME=address)
+    answer = ["assistant: first", "tool: x", "user: Only ten.", "assistant: Done."]
+    assert shown == [SCRIPT, *answer, SCRIPT, "assistant: Well."]
+
+
+@pytest.mark.nightly
+def test_assistant_ui_page_sends_while_the_agent_works(scripted_project: LiveProject, tmp_path: Path):  # noqa: F811
+    shown = show_page("assistant_ui", ["@ag-ui/client", "assistant-ui"], tmp_path, scripted_project)
+    answer = ["assistant: first", "user: Only ten.", "assistant: Done."]
+    assert shown == [SCRIPT, *answer, SCRIPT, "assistant: Well."]
 
 
 # --- Microsoft Agent Framework

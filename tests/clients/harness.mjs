@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 export const CLIENT = process.env.AG_UI_CLIENT;
 const { AGUI_URL, AGUI_TOKEN, AGUI_OTHER_TOKEN, AGUI_RECORD } = process.env;
-const { HttpAgent } = await import(CLIENT);
+const { HttpAgent, runHttpRequest, transformHttpEventStream } = await import(CLIENT);
 
 /** Does this client declare the protocol's version? It then gets the shapes that came with it. */
 export const declares = CLIENT === "@ag-ui/client";
@@ -24,11 +24,19 @@ export const fail = () => ({ fail: true });
 
 const TERMINAL = ["RUN_FINISHED", "RUN_ERROR"];
 
+/** An agent whose `connectAgent` follows the thread's active or last run. */
+class Agent extends HttpAgent {
+  connect() {
+    const url = `${this.url}threads/${this.threadId}/events/`;
+    return transformHttpEventStream(runHttpRequest(() => fetch(url, { headers: this.headers })));
+  }
+}
+
 class Talk {
   constructor({ base = AGUI_URL, threadId = randomUUID(), token = AGUI_TOKEN, ...options } = {}) {
     this.base = base;
     this.token = token;
-    this.agent = new HttpAgent({
+    this.agent = new Agent({
       url: `${base}/agent/`,
       threadId,
       headers: { Authorization: `Bearer ${token}` },
@@ -76,6 +84,51 @@ class Talk {
     const id = randomUUID();
     this.agent.addMessage({ id, role: "user", content: `script: ${JSON.stringify(script)}` });
     return { userId: id, ...(await this.run(parameters)) };
+  }
+
+  /** Send a message beside the runs. */
+  send(content, mode = "queue", more = {}) {
+    const message = { id: randomUUID(), role: "user", content };
+    return this.queue("POST", { message, mode, ...more }, 202);
+  }
+
+  /** List what waits, or change it. */
+  async queue(method = "GET", body = undefined, status = 200) {
+    const headers = { Authorization: `Bearer ${this.token}`, "Content-Type": "application/json" };
+    const url = `${this.base}/agent/threads/${this.threadId}/messages/`;
+    const response = await fetch(url, { method, headers, body: JSON.stringify(body) });
+    assert.equal(response.status, status, `${method} ${await response.clone().text()}`);
+    return response.json();
+  }
+
+  /** Take a message back that waits. */
+  async takeBack(id) {
+    await this.#request("DELETE", `/agent/threads/${this.threadId}/messages/?message_id=${id}`, 204);
+  }
+
+  /** Take over messages where the model reads them, as the manual says. Returns what comes of them. */
+  listen() {
+    const told = [];
+    this.agent.subscribe({
+      onCustomEvent: ({ event, messages }) => {
+        told.push(event);
+        if (event.name === "message_delivered") return { messages: [...messages, event.value.message] };
+      },
+    });
+    return told;
+  }
+
+  /** Follow the run that has begun with what waited. */
+  async followNext(runId) {
+    for (;;) {
+      const { messages, run, held } = await this.queue();
+      assert.ok(run || held === "finished", held);
+      if (messages.length === 0 && run?.run_id !== runId) break;
+    }
+    const events = [];
+    const result = await this.agent.connectAgent({}, { onEvent: ({ event }) => void events.push(event) });
+    assert.deepEqual(warnings.splice(0), [], "the client was given a reason to warn");
+    return { events, ...result, types: events.map((event) => event.type) };
   }
 
   /** Answer what the thread waits for. */

@@ -10,6 +10,8 @@ import importlib
 import json
 import os
 import re
+import signal
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -317,6 +319,21 @@ def queue(client: Client) -> Any:
     """What the client does beside its runs, if the project has the part `queue`."""
     queueing = importlib.import_module("engine.queueing")
     return queueing.Queue(client)
+
+
+@pytest.fixture
+def type_in(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Give `manage.py chat` these lines, if the project has the part `terminal`."""
+    chatting = importlib.import_module("engine.chatting")
+    return lambda *lines: monkeypatch.setattr(sys, "stdin", chatting.Lines(lines))
+
+
+@pytest.fixture
+def in_front() -> Iterator[None]:
+    """In the background of a script's shell, Ctrl-C is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
 """The admin: everything can be found and read, little can be written, nothing costs a query a row."""
 
 import asyncio
+import json
 import re
 from datetime import datetime, timedelta
-from html import unescape
+from html import escape, unescape
 from urllib.parse import unquote
 from uuid import UUID, uuid4
 
@@ -37,6 +38,7 @@ from pydantic_ai.messages import (
 from agui.contrib.admin import lists as admin_lists
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.feedback.models import Feedback
+from agui.contrib.queue.models import QueuedMessage
 from agui.http.tokens import create_token, hash_token
 from agui.models import ApiToken, AuditRecord, Message, Run, get_conversation_model
 from agui.server.versions import versions
@@ -50,9 +52,10 @@ Thread = get_conversation_model()
 urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
 pytestmark = pytest.mark.django_db(transaction=True)
 
-RECORDS = ["conversation", "run", "auditrecord", "attachment", "feedback"]
+RECORDS = ["conversation", "run", "auditrecord", "attachment", "feedback", "queuedmessage"]
 NAMES = [*RECORDS, "apitoken"]
-TABLES = {model._meta.model_name: model for model in (Thread, Run, AuditRecord, ApiToken, Attachment, Feedback)}
+OF_ADMIN = (Thread, Run, AuditRecord, ApiToken, Attachment, Feedback, QueuedMessage)
+TABLES = {model._meta.model_name: model for model in OF_ADMIN}
 
 
 def at(name):
@@ -95,6 +98,9 @@ def fill(number):
     Thread.objects.filter(pk=thread.pk).update(owner=user)
     Feedback.objects.create(thread=thread, message_id="a", entry=thread.head, value=-1, comment="<i>Wrong</i>")
     create_token(user, f"token{number}")
+    text = json.dumps({"id": "m", "role": "user", "content": "<b>Only ten</b>"})
+    of_thread = {"scope": scope, "owner": user, "thread_id": f"t{number}"}
+    QueuedMessage.objects.create(**of_thread, message_id="m", mode="steer", position=0, data=text)
     attachment = Attachment(scope=scope, owner=user, name=f"file{number}", media_type="text/plain", size=1, digest="d")
     attachment.file.save("x", ContentFile(b"x"))
 
@@ -165,7 +171,13 @@ def test_the_footer_tells_the_versions(browser, page):
 
 @pytest.mark.parametrize(
     ("name", "column"),
-    [("conversation", "words"), ("conversation", "branches"), ("run", "draft"), ("auditrecord", "arguments")],
+    [
+        ("conversation", "words"),
+        ("conversation", "branches"),
+        ("run", "draft"),
+        ("auditrecord", "arguments"),
+        ("queuedmessage", "data"),
+    ],
 )
 def test_list_leaves_heavy_columns_alone(browser, name, column):
     fill(0)
@@ -393,6 +405,7 @@ def test_one_comes_from_a_thread_to_its_runs_its_tool_calls_its_files_and_its_us
         "tool calls (1)": AuditRecord.objects.get(thread_id="t0"),
         "files (1)": Attachment.objects.get(name="file0"),
         "feedback (1)": Feedback.objects.get(thread__thread_id="t0"),
+        "queued messages (1)": QueuedMessage.objects.get(thread_id="t0"),
     }.items():
         assert list(browser.get(links[text]).context["cl"].result_list) == [row]
     run = links_of(browser, links["runs (1)"])
@@ -504,6 +517,47 @@ def test_lists_are_filtered(browser, name, query, found):
     assert f"?{query}" in unquote(unescape(page.content.decode()))
 
 
+def test_messages_that_wait_are_found_and_read(browser):
+    fill(0)
+    queued = QueuedMessage.objects.get()
+    parts = [{"type": "text", "text": "<i>Look</i>"}, {"type": "image"}]
+    for number, (state, content) in enumerate([("waiting", parts), ("read", None), ("taken_back", None)]):
+        data = json.dumps({"id": "x", "role": "user", "content": content}) if content else ""
+        QueuedMessage.objects.create(
+            thread_id=f"x{number}", message_id="x", mode="queue", state=state, position=number, data=data
+        )
+    waiting = browser.get(f"{at('queuedmessage')}/?state__exact=waiting").context["cl"].result_list
+    assert [row.thread_id for row in waiting] == ["x0", "t0"]
+    for pk, text in ((queued.pk, "<b>Only ten</b>"), (waiting[0].pk, "<i>Look</i>\n[image]")):
+        html = browser.get(f"{at('queuedmessage')}/{pk}/change/").content.decode()
+        assert escape(text).replace("\n", "<br>") in html
+    [read] = QueuedMessage.objects.filter(state="read")
+    html = browser.get(f"{at('queuedmessage')}/{read.pk}/change/").content.decode()
+    assert "read by the agent" in html
+
+
+def test_transcript_says_what_was_read_during_a_run(browser):
+    def prompt(text, run_id):
+        message = ModelRequest(parts=[UserPromptPart(text)], run_id=run_id)
+        annotate(message, ids=[text])
+        return message
+
+    call = ToolCallPart("wipe", {}, tool_call_id="1")
+    image = UserPromptPart(["An image of the tool", BinaryContent(b"x", media_type="image/png")])
+    messages = [
+        prompt("Go", None),
+        ModelResponse(parts=[call], run_id="r1"),
+        ModelRequest(parts=[ToolReturnPart("wipe", "x", tool_call_id="1"), image], run_id="r1"),
+        prompt("Only ten", "r1"),
+        ModelResponse(parts=[TextPart("Done.")], run_id="r1"),
+        prompt("And then", "r2"),
+        ModelResponse(parts=[TextPart("Well.")], run_id="r2"),
+    ]
+    save_messages("t", messages)
+    said = [line for line in texts_in(page_of(browser, "t")) if line[-1] == "Read while the agent worked."]
+    assert said == [["User", "Only ten", "Read while the agent worked."]]
+
+
 def test_filters_offer_what_the_newest_rows_have(browser, monkeypatch):
     monkeypatch.setattr(admin_lists, "RECENT_ROWS", 2)
     for days, model in enumerate(["new", "newer", "old"]):
@@ -522,6 +576,7 @@ def test_a_visitor_s_session_is_nobody_s_to_take(browser, name):
     Run.objects.create(scope=f"session:{key}", thread_id="t", run_id="r")
     AuditRecord.objects.create(thread_id="t", tool_name="wipe", started_at=timezone.now(), duration_ms=1)
     Attachment.objects.create(scope=f"session:{key}", name="f", size=1, file="f")
+    QueuedMessage.objects.create(scope=f"session:{key}", thread_id="t", message_id="m", mode="queue", position=0)
     model = TABLES[name]
     for page in ("", f"{model.objects.get().pk}/change/", f"{model.objects.get().pk}/delete/"):
         html = browser.get(f"{at(name)}/{page}").content.decode()

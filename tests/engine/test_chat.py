@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.core.management import CommandError, call_command
 
 from agui.models import ApiToken, Run, get_conversation_model
 from agui.runlog.memory import RunLogs
 from agui.runs.live import live
 from agui.testing import Pause, call, event_types, fail, say
+from engine.chatting import Lines, chat
 from engine.conftest import results_of, script
 from engine.urls import effects
 from engine.wire import check_stream
@@ -23,42 +23,6 @@ from engine.wire import check_stream
 Thread = get_conversation_model()
 
 pytestmark = pytest.mark.usefixtures("user")
-
-
-def chat(*arguments: str) -> int:
-    """Run the command; what it exits with."""
-    try:
-        call_command("chat", *arguments)
-    except SystemExit as done:
-        return int(done.code or 0)
-    except CommandError as error:
-        print(error, file=sys.stderr)
-        return error.returncode
-    return 0
-
-
-class Lines:
-    """What comes through the pipe. A function is called where its line is read: it answers the line, or raises."""
-
-    def __init__(self, lines):
-        self.lines = list(lines)
-
-    def readline(self) -> str:
-        if not self.lines:
-            return ""
-        line = self.lines.pop(0)
-        return f"{line() if callable(line) else line}\n"
-
-    def read(self) -> str:
-        return "".join(iter(self.readline, ""))
-
-    def isatty(self) -> bool:
-        return False
-
-
-@pytest.fixture
-def type_in(monkeypatch):
-    return lambda *lines: monkeypatch.setattr(sys, "stdin", Lines(lines))
 
 
 @pytest.fixture
@@ -152,14 +116,6 @@ class Interrupted(Pause):
             # Not in this task, as a terminal's would hardly be
             asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGINT)
         await asyncio.Event().wait()
-
-
-@pytest.fixture
-def in_front():
-    """In the background of a script's shell, Ctrl-C is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("in_front")

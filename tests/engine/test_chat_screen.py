@@ -8,16 +8,20 @@ from typing import Any
 
 import pytest
 from django.core.management import load_command_class
+from rich.cells import cell_len
 from rich.console import Console
 
 from agui.contrib.client.events import parse_event
 from agui.contrib.terminal.activities import draw
 from agui.contrib.terminal.conversation import Conversation
+from agui.contrib.terminal.footer import Footer
 from agui.contrib.terminal.markdown import Block, MarkdownStream, split_blocks
 from agui.contrib.terminal.printable import printable
 from agui.contrib.terminal.prompt import Prompt
 from agui.contrib.terminal.screen import Screen
 from agui.contrib.terminal.session import Ending
+from agui.contrib.terminal.typed_line import TypedLine
+from agui.contrib.terminal.waiting import Waiting, with_text
 from agui.testing import call, say, think
 from engine import pages
 from engine.conftest import Client, decision, script
@@ -275,6 +279,126 @@ def test_patch_that_does_not_fit_is_lost():
     assert conversation.state == {}
 
 
+# --- While the agent works
+
+
+@pytest.mark.parametrize(
+    ("keys", "lines", "rest"),
+    [
+        ([b"Hi\n"], [("Hi", False)], ""),
+        ([b"Hi\r", b"there"], [("Hi", False)], "there"),
+        ([b"Hi\x1b\r/edit"], [("Hi", True)], "/edit"),
+        ([b"Hi\x1b\n", b"/edit"], [("Hi", True)], "/edit"),
+        ([b"Hi\x1b", b"\r"], [("Hi", True)], ""),
+        ([b"Hix\x7f\x08e\n"], [("He", False)], ""),
+        ([b"one two  \x17three"], [], "one three"),
+        ([b"one two\x15three"], [], "three"),
+        ([b"a\x1b[A\x1b[1;5Cb\x1bOPc\x1bxd\x04\x00"], [], "abcd"),
+        ([b"a\x1b[", b"1;5", b"Cb"], [], "ab"),
+        (["\N{SNOWMAN}".encode()[:1], "\N{SNOWMAN}".encode()[1:] + b"\n"], [("\N{SNOWMAN}", False)], ""),
+        ([b"\xff\n\n"], [("\N{REPLACEMENT CHARACTER}", False), ("", False)], ""),
+    ],
+)
+def test_keys_make_lines(keys, lines, rest):
+    line = TypedLine()
+    assert [ended for data in keys for ended in line.read(data)] == lines
+    assert line.text == rest
+
+
+def queued(message_id: str, text: Any = "", mode: str = "queue") -> dict[str, Any]:
+    return {"message_id": message_id, "message": {"id": message_id, "role": "user", "content": text}, "mode": mode}
+
+
+def test_numbers_of_what_waits_stay():
+    waiting = Waiting()
+    waiting.replace([queued("a"), queued("b")])
+    waiting.put({"id": "c"}, "steer", 0)
+    waiting.remove("a")
+    assert [(row.number, row.id) for row in waiting] == [(3, "c"), (2, "b")]
+    waiting.put({"id": "b", "content": "B"}, "queue", 0)
+    waiting.replace([queued("d"), queued("b"), queued("c")])
+    assert [(row.number, row.id) for row in waiting] == [(4, "d"), (2, "b"), (3, "c")]
+    assert waiting.find(3).id == "c"
+    assert waiting.find(1) is None
+    for row in [*waiting]:
+        waiting.remove(row.id)
+    waiting.put({"id": "e"}, "queue", 7)
+    assert [row.number for row in waiting] == [1]
+
+
+def test_an_edited_message_keeps_its_files():
+    image = {"type": "image", "source": {"type": "url", "value": "https://example.com/a.png"}}
+    message = {"id": "a", "role": "user", "content": [{"type": "text", "text": "Old"}, image]}
+    assert with_text(message, "New")["content"] == [{"type": "text", "text": "New"}, image]
+    assert with_text({**message, "content": "Old"}, "New") == {**message, "content": "New"}
+
+
+def footer_of(*rows: dict[str, Any], line: str = "") -> Footer:
+    footer = Footer()
+    footer.waiting.replace(rows)
+    footer.is_open, footer.line, footer.choices = True, line, "Enter: now"
+    return footer
+
+
+def test_what_waits_and_what_is_typed_stand_below():
+    image = [{"type": "text", "text": "two\nlines"}, {"type": "image"}]
+    footer = footer_of(queued("a", "one\x1b"), queued("b", image, "steer"), line="Hel\tlo ")
+    assert printed(footer).split("\n")[:-1] == [
+        "  1  one\N{REPLACEMENT CHARACTER}",
+        "  2  at the next step: two lines [image]",
+        "> Hel lo ▏",
+        "  Enter: now",
+    ]
+    assert footer.height == 4
+    footer.is_open = False
+    assert (printed(footer), footer.height) == ("", 0)
+
+
+def test_what_stands_below_takes_one_line_each():
+    rows = [queued(str(number), "word " * 50) for number in range(9)]
+    footer = footer_of(*rows, line="日本語" * 20)
+    lines = printed(footer, width=30).split("\n")[:-1]
+    assert len(lines) == footer.height == 8
+    assert all(cell_len(line) <= 30 for line in lines)
+    assert "and 4 more" in lines[5]
+    assert lines[6].endswith("本語▏")
+
+
+def test_what_is_drawn_with_it_fits_on_the_screen():
+    """Lines above the top of a screen could not be drawn again."""
+    footer = footer_of(queued("a", "one"), line="two")
+    console = Console(file=io.StringIO(), width=60, height=10)
+    block = Block("\n".join(f"- {number}" for number in range(50)), tail=True, below=footer.height)
+    console.print(block, footer)
+    assert console.file.getvalue().split("\n")[:-1] == [
+        *(f" • {number}" for number in range(45, 50)),
+        "  1  one",
+        "> two▏",
+        "  Enter: now",
+    ]
+
+
+def test_a_message_stands_where_it_was_read():
+    conversation = Conversation()
+    message = {"id": "m", "role": "user", "content": "Only ten"}
+    for name, value in (("message_queued", {"mode": "steer", "position": 0}), ("message_delivered", {"after": "x"})):
+        event = {"type": "CUSTOM", "name": name, "value": {"messageId": "m", "message": message, **value}}
+        conversation.apply(parse_event(json.dumps(event)))
+        waits = len(conversation.waiting)
+        assert (conversation.messages, waits) == (([], 1) if name == "message_queued" else ([message], 0))
+
+
+def test_events_about_what_waits_of_an_odd_form_break_nothing():
+    conversation, screen = Conversation(), Screen(Console(file=io.StringIO()))
+    for name in ("message_queued", "message_changed", "message_removed", "message_delivered"):
+        for value in (None, [], {}, {"message": 1, "messageId": 2}, {"message": {"id": 1}, "mode": 1, "position": "x"}):
+            event = parse_event(json.dumps({"type": "CUSTOM", "name": name, "value": value}))
+            conversation.apply(event)
+            screen.show(event, conversation)
+    screen.end()
+    assert (conversation.messages, len(conversation.waiting)) == ([], 0)
+
+
 # --- The documentation
 
 
@@ -295,8 +419,11 @@ DJANGOS |= {"--skip-checks"}
 
 
 def test_documentation_has_every_command():
-    prompt = Prompt(*[None] * 3)
+    prompt = Prompt(*[None] * 4)
     assert sorted(documented("line")) == sorted([*prompt._commands, "/quit"])
+    assert sorted(documented("line about the queue")) == sorted(
+        ["Enter", "Alt+Enter", "/stop", *prompt._queue_commands]
+    )
 
 
 def test_documentation_has_every_exit_code():

@@ -47,6 +47,45 @@ async def test_a_run_arrives_as_typed_events(user: Any):
     assert thread["messages"][-1]["content"] == "Done."
 
 
+async def test_a_run_is_followed_from_its_beginning(user: Any):
+    async with site_that_says(user, say("Done.")) as site:
+        events = await read(site.client, asking())
+        async with aclosing(site.client.follow("t1")) as following:
+            followed = [event async for event in following]
+    assert followed == events
+
+
+async def test_a_thread_whose_runs_are_gone_has_none_to_follow():
+    async with serving(Answers((204, {}))) as url, aclosing(AGUIClient(url, retries=0).follow("t1")) as events:
+        assert [event async for event in events] == []
+
+
+async def test_messages_are_sent_while_a_run_is_active(user: Any):
+    async with site_that_says(user, say("Done."), say("Two.")) as site:
+        assert (await site.client.capabilities())["custom"]["queue"]["modes"] == ["queue", "steer"]
+        await read(site.client, asking())
+        message = {"id": "m?&1", "role": "user", "content": "And?"}
+        assert (await site.client.queue("POST", "t1", {"message": message}))["message_id"] == "m?&1"
+        async with aclosing(site.client.follow("t1")) as events:
+            assert [event.type.value async for event in events][-1] == "RUN_FINISHED"
+        assert (await site.client.queue("GET", "t1"))["messages"] == []
+        with pytest.raises(AGUIStatusError) as refused:
+            await site.client.queue("DELETE", "t1", {"message_id": "m?&1"})
+    assert (refused.value.status, refused.value.code) == (409, "already_read")
+
+
+@pytest.mark.parametrize(
+    ("url", "route", "address"),
+    [
+        ("http://h/agent", "threads/", "http://h/agent/threads/"),
+        ("http://h/agent/?key=1", "threads/", "http://h/agent/threads/?key=1"),
+        ("http://h/agent/?key=1", "threads/?q=a", "http://h/agent/threads/?q=a&key=1"),
+    ],
+)
+def test_a_query_of_the_endpoint_goes_along(url: str, route: str, address: str):
+    assert AGUIClient(url).address(route) == address
+
+
 # --- Bytes
 
 

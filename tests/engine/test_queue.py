@@ -41,6 +41,21 @@ async def test_a_steered_message_is_read_before_the_next_request(client: Client,
     assert await queue.waiting() == []
 
 
+async def test_a_client_that_does_not_know_a_steered_message_does_not_replace_it(client: Client, queue: Queue):
+    """It has the answer that follows the message: its next one is no edit of that."""
+    gate = Gate()
+    with script([call("echo", text="one"), gate()], say("Done."), say("Bye.")) as model:
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("Stop at two")
+        await run.end(gate)
+        known = [message for message in (await client.thread())["messages"] if message.get("content") != "Stop at two"]
+        await client.run(messages=[*known, {"id": "new", "role": "user", "content": "And?"}])
+    asked = [part.content for part in parts_of(model.requests[2]) if isinstance(part, UserPromptPart)]
+    assert asked == ["Go", "Stop at two", "And?"]
+    assert await texts(client) == ["Go", "tool: one", "Stop at two", "assistant: Done.", "And?", "assistant: Bye."]
+
+
 async def test_a_queued_message_begins_the_next_run(client: Client, queue: Queue):
     gate = Gate()
     with script([say("One."), gate()], say("Two.")) as model:

@@ -22,6 +22,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from agui.contrib.admin import markdown as formatting
 from agui.contrib.admin import transcript
 from agui.contrib.admin.markdown import to_html as markdown
 from agui.models import ApiToken, get_conversation_model
@@ -152,11 +153,11 @@ PIECES = ["![", "![a](![", "[", "[a][", "> ", "- ", "*a **b ", "<a ", "`a", "a\n
 
 @pytest.mark.parametrize("piece", PIECES, ids=range(len(PIECES)))
 def test_formatting_a_transcript_takes_a_bounded_number_of_steps(piece: str, monkeypatch):
-    monkeypatch.setattr(transcript, "MAX_FORMATTED_CHARS", 10_000)
+    monkeypatch.setattr(formatting, "MAX_FORMATTED_CHARS", 10_000)
     text = (piece * 2000)[:2000]
     lines = [transcript.Line("assistant", "Assistant", None, text) for _ in range(20)]
     with counted(100 * 10_000):
-        transcript._format(lines)
+        formatting.format_last(lines)
     assert not lines[0].html
 
 
@@ -214,7 +215,7 @@ def test_what_has_no_few_names_is_one_text(page_of, arguments):
 
 @pytest.mark.django_db(transaction=True)
 def test_only_so_much_is_formatted(page_of, monkeypatch):
-    monkeypatch.setattr(transcript, "MAX_FORMATTED_CHARS", 20)
+    monkeypatch.setattr(formatting, "MAX_FORMATTED_CHARS", 20)
     texts = ["**the first**", "**the last**"]
     html = page_of(*[ModelResponse(parts=[TextPart(text)]) for text in texts])
     assert "<strong>the last</strong>" in html

@@ -162,14 +162,18 @@ async def _left_out(
 ) -> Link | None:
     """Find the stored message of the user that follows those which a client shows before a new one.
 
-    The client leaves it out if the new message is an edit of it under an id of its own.
+    The client leaves it out if the new message is an edit of it under an id of its own. A client
+    that shows something after it does not know it: the message was sent while the agent worked.
     """
     shown: deque[str] = deque(maxlen=MAX_SHOWN)
+    others: set[str] = set()
     for message in messages:
         if message is new:
             break
         if message.role == "user":
             shown.append(message.id)
+        else:
+            others.add(message.id)
     loaded = [prompt_id(message) for message in conversation.messages]
     last = next(filter(None, reversed(loaded)), None)
     if not shown or last in shown:
@@ -177,7 +181,21 @@ async def _left_out(
     prompts = await store.find_prompts(conversation.conversation_id, shown)
     if not prompts:
         return None
-    return await store.find_prompt_after(conversation.conversation_id, prompts)
+    edited = await store.find_prompt_after(conversation.conversation_id, prompts)
+    if edited and not others.isdisjoint(_ids_after(conversation, edited.prompt_id)):
+        return None
+    return edited
+
+
+def _ids_after(conversation: Conversation, message_id: str) -> set[str]:
+    """Collect the clients' ids of the loaded messages that follow one of the user."""
+    ids: set[str] = set()
+    is_after = False
+    for message in conversation.messages:
+        if is_after:
+            ids.update(annotation(message, "ids") or ())
+        is_after = is_after or prompt_id(message) == message_id
+    return ids
 
 
 async def _cut_before(

@@ -14,6 +14,11 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 
+MAX_FORMATTED_CHARS = 100_000
+# A bracket takes as long as so many other characters: it may begin a link in each of the links that
+# it may be in.
+CHARS_OF_BRACKET = 20
+
 # As in markdown-shapes.js: Chinese, Japanese and Korean letters and punctuation, by their blocks,
 # perhaps with other punctuation between them and a mark.
 CJK = (
@@ -110,3 +115,12 @@ def to_html(text: str) -> SafeString:
     """Write Markdown as HTML."""
     # The library escapes text, and takes HTML for text here.
     return mark_safe(reader.render(text))  # noqa: S308
+
+
+def format_last(lines: Sequence[Any]) -> None:
+    """Format the texts of the last lines, as many as take little time."""
+    chars = 0
+    for line in reversed(lines):
+        chars += len(line.text) + CHARS_OF_BRACKET * line.text.count("[")
+        if chars <= MAX_FORMATTED_CHARS:
+            line.html = to_html(line.text)

@@ -16,6 +16,7 @@ from pydantic_ai.messages import (
     BinaryContent,
     FileUrl,
     ModelMessage,
+    ModelResponse,
     TextContent,
     TextPart,
     ThinkingPart,
@@ -23,7 +24,7 @@ from pydantic_ai.messages import (
 )
 
 from agui import parts
-from agui.contrib.admin.markdown import to_html
+from agui.contrib.admin.markdown import format_last
 from agui.models import AbstractConversation, Message
 from agui.part_values import NamedFile
 from agui.protocol.interrupts import open_interrupts
@@ -33,6 +34,7 @@ from agui.stores import codec
 from agui.stores.annotations import annotation
 from agui.stores.rows import read_entries
 from agui.stores.summary import preview_of
+from agui.stores.tree import prompt_id
 from agui.tools.secret_arguments import hide
 from agui.tools.secret_calls import SECRETS_KEY
 
@@ -40,10 +42,6 @@ MAX_MESSAGES = 200
 MAX_CHARS = 5000
 MAX_BRANCHES = 50
 MAX_FIELDS = 50
-MAX_FORMATTED_CHARS = 100_000
-# A bracket takes as long as so many other characters: it may begin a link in each of the links that
-# it may be in.
-CHARS_OF_BRACKET = 20
 
 
 @dataclass
@@ -70,6 +68,8 @@ class Line:
     files: list[NamedFile] = field(default_factory=list)
     """The files that the message names."""
     is_cut_off: bool = False
+    is_steering: bool = False
+    """Whether the agent has read this message in the midst of its work."""
 
 
 @dataclass
@@ -106,7 +106,7 @@ def read_transcript(end: str | None) -> Transcript:
     except (LookupError, ValueError):
         return Transcript([], None, is_broken=True)
     lines = _lines([entry.message for entry in entries])
-    _format(lines)
+    format_last([line for line in lines if line.kind in ("assistant", "reasoning")])
     return Transcript(lines, entries[0].parent_id if entries else None)
 
 
@@ -140,6 +140,8 @@ def read_questions(thread: AbstractConversation) -> list[Question]:
 def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
     lines: list[Line] = []
     calls: dict[str, Line] = {}
+    answering: str | None = None
+    """The run of the last answer."""
     for message, files in zip(messages, _named_files(messages), strict=True):
         notes = call_metadata(message)
         secrets = annotation(message, SECRETS_KEY) or {}
@@ -153,11 +155,19 @@ def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
                 if paths:
                     line.secrets = paths
                     _set_arguments(line, part.args)
+            line.is_steering = is_steering(message, answering)
             lines.append(line)
+        if isinstance(message, ModelResponse):
+            answering = message.run_id
         # The run of this message ended before its answer was complete.
         if getattr(message, "state", "") == "interrupted" and lines:
             lines[-1].is_cut_off = True
     return lines
+
+
+def is_steering(message: ModelMessage, answering: str | None) -> bool:
+    """Return whether a user has sent a message into the run that has answered before it."""
+    return answering is not None and message.run_id == answering and bool(prompt_id(message))
 
 
 def _add_result(call: Line, result: Line, notes: dict[str, Any]) -> None:
@@ -232,16 +242,6 @@ def _prompt_line(part: UserPromptPart, at: datetime | None) -> Line:
         else:
             files.append(_file(item))
     return Line("user", wording("User"), at, cut("\n".join(texts)), files=files)
-
-
-def _format(lines: Sequence[Line]) -> None:
-    """Format the last answers, as many as take little time."""
-    chars = 0
-    for line in reversed(lines):
-        if line.kind in ("assistant", "reasoning"):
-            chars += len(line.text) + CHARS_OF_BRACKET * line.text.count("[")
-            if chars <= MAX_FORMATTED_CHARS:
-                line.html = to_html(line.text)
 
 
 def _file(item: Any) -> NamedFile:

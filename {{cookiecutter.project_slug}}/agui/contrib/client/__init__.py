@@ -1,6 +1,7 @@
 """Remote agents: any AG-UI endpoint, as events or as a pydantic-ai model.
 
 transport.py      AGUIClient: a run as events
+reading.py        the state of reading one run
 events.py         from the stream's data to events
 lifecycle.py      the order in which events may come
 errors.py         the errors of both

@@ -13,7 +13,7 @@ from contextlib import (
 from functools import cache
 from ssl import SSLContext
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import anyio
 import httpx2
@@ -25,25 +25,15 @@ from agui.contrib.client.errors import (
     AGUIProtocolError,
     AGUIStatusError,
 )
-from agui.contrib.client.events import Chunks, UnreadableEventError, parse_event
-from agui.contrib.client.lifecycle import Lifecycle, OutOfOrderError
+from agui.contrib.client.reading import Reading
 
 logger = logging.getLogger("agui.client")
 
 CONNECT_SECONDS = 10.0
-AFTERMATH_SECONDS = 0.5
-"""The time after a run in which the client watches for events that break the protocol."""
 STOP_SECONDS = 5.0
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 30.0
 TRY_AGAIN = (429, 502, 503, 504)
-# A new connection does not help against these errors: a wrong address, header or kind of answer.
-HOPELESS = (
-    httpx2.UnsupportedProtocol,
-    httpx2.LocalProtocolError,
-    httpx2.SSEError,
-    httpx2.DecodingError,
-)
 
 
 class AGUIClient:
@@ -79,19 +69,33 @@ class AGUIClient:
         self.retries = retries
         self.http = http
 
-    async def run(self, run_input: RunAgentInput) -> AsyncGenerator[BaseEvent]:
+    def run(self, run_input: RunAgentInput) -> AsyncGenerator[BaseEvent]:
         """Start a run and yield its events, of `ag_ui.core`, until RUN_FINISHED or RUN_ERROR.
 
         Unknown events are left out, and *_CHUNK events come as those that they abbreviate. Leaving
         early only closes the connection: `cancel` stops a run that outlives it. Raises
         AGUIStatusError, AGUIConnectionError and AGUIProtocolError.
         """
-        reading = _Reading(self.name)
+        return self._read(run_input.thread_id, run_input)
+
+    def follow(self, thread_id: str) -> AsyncGenerator[BaseEvent]:
+        """Yield the events of a thread's active or last run from its beginning, as `run` does.
+
+        Yields nothing if the server keeps no run of the thread.
+        """
+        return self._read(thread_id, None)
+
+    async def _read(
+        self, thread_id: str, run_input: RunAgentInput | None
+    ) -> AsyncGenerator[BaseEvent]:
+        reading = Reading(self.name)
         failures = 0
         error: Exception | None
         while not reading.ended:
             try:
-                async with self._open(run_input, reading) as frames:
+                async with self._open(thread_id, run_input, reading) as frames:
+                    if frames is None:
+                        return
                     async for frame in frames:
                         for event in reading.read(frame):
                             failures = 0
@@ -148,20 +152,38 @@ class AGUIClient:
         response = await self._fetch("GET", f"threads/{quote(thread_id, safe='')}/")
         return self._json(response)
 
+    async def capabilities(self) -> dict[str, Any]:
+        """Read what the agent can do: AG-UI's AgentCapabilities."""
+        return self._json(await self._fetch("GET", "capabilities/"))
+
+    async def queue(self, method: str, thread_id: str, body: Any = None) -> dict[str, Any]:
+        """Send a request about the messages of a thread that wait, as this project's servers take.
+
+        queue.md of the manual has them. `body` is the query of a DELETE, whose answer is empty.
+        """
+        route = f"threads/{quote(thread_id, safe='')}/messages/"
+        if method != "DELETE":
+            return self._json(await self._fetch(method, route, body=body))
+        await self._fetch(method, f"{route}?{urlencode(body)}")
+        return {}
+
     def address(self, route: str) -> str:
         """Return the URL of a route below the endpoint's."""
         path, mark, query = self.url.partition("?")
+        if "?" in route and mark:
+            mark = "&"
         return f"{path.rstrip('/')}/{route}{mark}{query}"
 
     @asynccontextmanager
     async def _open(
-        self, run_input: RunAgentInput, reading: "_Reading"
-    ) -> AsyncIterator[AsyncGenerator[httpx2.ServerSentEvent]]:
+        self, thread_id: str, run_input: RunAgentInput | None, reading: Reading
+    ) -> AsyncIterator[AsyncGenerator[httpx2.ServerSentEvent] | None]:
         headers = {**self.headers, "Accept": "text/event-stream"}
-        if reading.started:
-            route = f"threads/{quote(run_input.thread_id, safe='')}/events/"
+        if run_input is None or reading.started:
+            route = f"threads/{quote(thread_id, safe='')}/events/"
             request: dict[str, Any] = {"method": "GET", "url": self.address(route)}
-            headers["Last-Event-ID"] = reading.last_id
+            if reading.started:
+                headers["Last-Event-ID"] = reading.last_id
         else:
             body = run_input.model_dump_json(by_alias=True, exclude_none=True)
             request = {"method": "POST", "url": self.url, "content": body}
@@ -170,6 +192,9 @@ class AGUIClient:
             self._session() as http,
             http.stream(**request, headers=headers, timeout=self.timeout) as response,
         ):
+            if response.status_code == 204 and run_input is None:
+                yield None
+                return
             if response.status_code != 200:
                 await response.aread()
                 raise _refusal(response)
@@ -213,63 +238,6 @@ class AGUIClient:
         if error is None:
             message, code = f"{self.name} ended its stream before the run.", "incomplete_stream"
         return AGUIConnectionError(self.name, message, code)
-
-
-class _Reading:
-    """The state of reading one run, over all of its connections."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.last_id = ""
-        self._chunks = Chunks()
-        self._lifecycle = Lifecycle()
-
-    @property
-    def started(self) -> bool:
-        return self._lifecycle.started
-
-    @property
-    def ended(self) -> bool:
-        return self._lifecycle.ended
-
-    def read(self, frame: httpx2.ServerSentEvent) -> list[BaseEvent]:
-        """Return the events of a frame. Raises AGUIProtocolError."""
-        events = []
-        try:
-            received = parse_event(frame.data) if frame.data else None
-            for event in self._chunks.expand(received) if received else ():
-                if not self._lifecycle.is_repeated(event):
-                    self._lifecycle.check(event)
-                    events.append(event)
-        except (UnreadableEventError, OutOfOrderError) as error:
-            raise AGUIProtocolError(
-                self.url, f"{self.url} broke the protocol: {error}", "protocol"
-            ) from error
-        self.last_id = frame.id
-        return events
-
-    async def expect_nothing(self, frames: AsyncGenerator[httpx2.ServerSentEvent]) -> None:
-        """Check that the stream ends with the run. Raises AGUIProtocolError."""
-        try:
-            with anyio.move_on_after(AFTERMATH_SECONDS):
-                async for frame in frames:
-                    self.read(frame)
-        except httpx2.RequestError:
-            # Nothing of the run is lost.
-            pass
-
-    def may_retry(self, error: Exception | None) -> bool:
-        """Return whether the stream can be resumed, or the request sent again.
-
-        A request can't if the server may already be at work.
-        """
-        if isinstance(error, HOPELESS):
-            return False
-        if self.started:
-            return bool(self.last_id)
-        if isinstance(error, httpx2.ConnectTimeout):
-            return True
-        return not isinstance(error, httpx2.TimeoutException)
 
 
 def _refusal(response: httpx2.Response) -> AGUIStatusError:

@@ -9,19 +9,24 @@ from agui.contrib.queue.conf import QueueSettings
 from agui.lazy_import import LazyImport
 from agui.part_values import EndedRun, Outdated, PersonalData
 from agui.parts import Part
+from agui.sentences import fill, wording
 
 if TYPE_CHECKING:
+    from django.utils.safestring import SafeString
     from pydantic_ai.messages import ModelMessage
 
     from agui.actor import Actor
+    from agui.contrib.admin import lists
     from agui.contrib.queue import next_run, rows, steering
     from agui.contrib.queue.models import QueuedMessage
+    from agui.models import AbstractConversation
     from agui.runs import live
     from agui.stores import base, model
 else:
     # These modules import models, which don't exist yet when Django imports this one.
     base = LazyImport("agui.stores.base")
     model = LazyImport("agui.stores.model")
+    lists = LazyImport("agui.contrib.admin.lists")
     live = LazyImport("agui.runs.live")
     next_run = LazyImport("agui.contrib.queue.next_run")
     QueuedMessage = LazyImport("agui.contrib.queue.models", "QueuedMessage")
@@ -115,6 +120,11 @@ class QueueConfig(Part):
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         old = QueuedMessage.objects.filter(created_at__lt=clock.now() - timedelta(days=KEPT_DAYS))
         yield Outdated("messages that were read", old.exclude(state="waiting"))
+
+    def admin_links(self, thread: "AbstractConversation") -> "list[SafeString]":
+        own = QueuedMessage.objects.filter(scope=thread.scope, thread_id=thread.thread_id)
+        text = fill(wording("queued messages ({number})"), number=own.count())
+        return [lists.link_list(QueuedMessage, text, of=thread)]
 
     async def shutdown(self) -> None:
         await next_run.stop_all()

@@ -2,19 +2,20 @@ from django.db import models
 from django.utils import timezone
 
 from agui.models import Owned
+from agui.sentences import wording
 
 
 class QueuedMessage(Owned):
     """A message that a user has sent beside a thread, until the agent reads it."""
 
     class Mode(models.TextChoices):
-        QUEUE = "queue", "after the run"
-        STEER = "steer", "during the run"
+        QUEUE = "queue", wording("after the run")
+        STEER = "steer", wording("during the run")
 
     class State(models.TextChoices):
-        WAITING = "waiting", "waiting"
-        READ = "read", "read"
-        TAKEN_BACK = "taken_back", "taken back"
+        WAITING = "waiting", wording("waiting")
+        READ = "read", wording("read by the agent")
+        TAKEN_BACK = "taken_back", wording("taken back")
 
     thread_id = models.CharField(max_length=255)
     message_id = models.CharField(max_length=255, help_text="Chosen by the client.")

@@ -10,6 +10,7 @@ from uuid import uuid4
 import jsonpatch
 import jsonpointer
 
+from agui.contrib.terminal.waiting import Waiting
 from agui.protocol.types import BaseEvent, EventType, RunAgentInput
 
 PROTOCOL_VERSION = "1.0"
@@ -26,6 +27,11 @@ class Conversation:
         self.state: Any = {}
         self.interrupts: list[dict[str, Any]] = []
         """The questions that the thread waits for, according to the server."""
+        self.run_id = ""
+        """The last run whose events were read."""
+        self.waiting = Waiting()
+        self.read: set[str] = set()
+        """The ids of messages that were delivered to a run."""
 
     @classmethod
     def from_server(cls, thread: dict[str, Any]) -> "Conversation":
@@ -96,6 +102,10 @@ class Conversation:
         """Learn from an event."""
         data: Any = event
         match event.type:
+            case EventType.RUN_STARTED:
+                self.run_id = data.run_id
+            case EventType.CUSTOM:
+                self._apply_custom(data.name, data.value)
             case EventType.TEXT_MESSAGE_START:
                 message = self._message(data.role or "assistant", data.message_id)
                 message.setdefault("content", "")
@@ -123,6 +133,21 @@ class Conversation:
                 self.interrupts = as_json(getattr(data.outcome, "interrupts", None) or [])
             case EventType.RUN_ERROR if data.code not in ANSWER_AGAIN:
                 self.interrupts = []
+
+    def _apply_custom(self, name: str, value: Any) -> None:
+        """Learn what becomes of messages that were sent while the agent works."""
+        match name, value:
+            case (
+                "message_queued" | "message_changed",
+                {"message": {"id": str() as key} as message, "mode": mode, "position": int(place)},
+            ) if key not in self.read:
+                self.waiting.put(message, mode, place)
+            case "message_removed", {"messageId": key}:
+                self.waiting.remove(key)
+            case "message_delivered", {"message": {"id": str() as key, "role": "user"} as message}:
+                self.waiting.remove(key)
+                self.read.add(key)
+                self._message("user", key).update(message)
 
 
 def _without(role: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

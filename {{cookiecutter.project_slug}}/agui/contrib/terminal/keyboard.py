@@ -4,9 +4,11 @@ import asyncio
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Protocol
+
+from agui.contrib.terminal.typed_line import TypedLine
 
 # Windows has neither. With readline, people can edit lines and recall earlier ones with the arrow
 # keys.
@@ -18,7 +20,12 @@ except ImportError:
 else:
     HAS_TERMINAL = True
 
-STOP = "/stop"
+
+class Listener(Protocol):
+    """Hears what is typed while an answer is written."""
+
+    def hear(self, line: str, with_alt: bool) -> None: ...
+    def show(self, unfinished: str) -> None: ...
 
 
 class Keyboard:
@@ -28,19 +35,21 @@ class Keyboard:
         self.is_person = sys.stdin.isatty()
         self._is_terminal = self.is_person and HAS_TERMINAL
         self._typed: deque[str] = deque()
+        self._line = TypedLine()
         if self._is_terminal:
             readline.set_auto_history(False)
 
     def message(self, prompt: str) -> str:
-        """Read a message. Lines that were typed during the last answer come first.
+        """Read a message. Lines that were kept during the last answer come first.
 
-        The arrow keys recall messages.
+        A line that was not finished then is there to edit. The arrow keys recall messages.
         """
         if self._typed:
             line = self._typed.popleft()
             print(f"{prompt}{line}")
         else:
-            line = self._read(prompt)
+            unfinished, self._line.text = self._line.text, ""
+            line = self._read(prompt, unfinished)
         if line.strip() and self._is_terminal:
             readline.add_history(line)
         return line
@@ -68,31 +77,39 @@ class Keyboard:
         finally:
             readline.set_startup_hook(None)
 
-    @contextmanager
-    def watched(self, stop: Callable[[], Any]) -> Iterator[None]:
-        """Call `stop` if the person types /stop while an answer is written.
+    def keep(self, line: str) -> None:
+        """Keep a line for the next prompt."""
+        self._typed.append(line)
 
-        The terminal shows nothing of what they type: it would be in the midst of the answer.
-        """
+    @property
+    def unfinished(self) -> str:
+        """What was typed of the next line."""
+        return self._line.text
+
+    def begin_line(self, text: str) -> None:
+        """Put a text into the line that is typed next, for the person to edit."""
+        self._line.text = text
+
+    @contextmanager
+    def watched(self, listener: Listener) -> Iterator[None]:
+        """Read the person's keys while an answer is written. The terminal itself shows nothing."""
         if not self._is_terminal:
             yield
             return
         terminal, loop = sys.stdin.fileno(), asyncio.get_running_loop()
         before = termios.tcgetattr(terminal)
-        silent = [*before]
-        silent[3] &= ~termios.ECHO
+        silent = [*before[:6], [*before[6]]]
+        silent[3] &= ~(termios.ECHO | termios.ICANON)
+        silent[6][termios.VMIN], silent[6][termios.VTIME] = 1, 0
         termios.tcsetattr(terminal, termios.TCSANOW, silent)
-        loop.add_reader(terminal, self._read_lines, terminal, stop)
+        loop.add_reader(terminal, self._read_keys, terminal, listener)
         try:
             yield
         finally:
             loop.remove_reader(terminal)
             termios.tcsetattr(terminal, termios.TCSANOW, before)
 
-    def _read_lines(self, terminal: int, stop: Callable[[], Any]) -> None:
-        """Read finished lines. The terminal keeps a line until it is finished."""
-        for line in os.read(terminal, 65536).decode(errors="replace").splitlines():
-            if line.strip() == STOP:
-                stop()
-            else:
-                self._typed.append(line)
+    def _read_keys(self, terminal: int, listener: Listener) -> None:
+        for line, with_alt in self._line.read(os.read(terminal, 65536)):
+            listener.hear(line, with_alt)
+        listener.show(self._line.text)

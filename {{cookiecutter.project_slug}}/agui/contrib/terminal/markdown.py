@@ -4,11 +4,12 @@ import asyncio
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
 from rich.markdown import Markdown
 from rich.segment import Segment
 
+from agui.contrib.terminal.footer import Footer
 from agui.contrib.terminal.printable import printable
 
 REDRAW_SECONDS = 0.08
@@ -19,14 +20,15 @@ PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "tab
 class MarkdownStream:
     """One text of the agent. Open it with the first delta, close it after the last."""
 
-    def __init__(self, console: Console, style: str = "") -> None:
+    def __init__(self, console: Console, style: str = "", footer: Footer | None = None) -> None:
         self._console = console
         self._style = style
+        self._footer = footer or Footer()
         self._rest = ""
         self._is_first = True
         self._live = Live(
             console=console,
-            get_renderable=lambda: Block(self._rest, style, tail=True),
+            get_renderable=self._unfinished,
             auto_refresh=False,  # Rich would print from another thread, between our lines.
             transient=True,
         )
@@ -52,7 +54,14 @@ class MarkdownStream:
 
     def _draw(self) -> None:
         self._redraw = None
+        self.refresh()
+
+    def refresh(self) -> None:
         self._live.refresh()
+
+    def _unfinished(self) -> Group:
+        block = Block(self._rest, self._style, tail=True, below=self._footer.height)
+        return Group(block, self._footer)
 
     def _print(self, block: str) -> None:
         if block.strip():
@@ -77,14 +86,16 @@ def split_blocks(text: str) -> list[str]:
 class Block:
     """A text as Markdown, without empty lines around it.
 
-    `tail` shows only the last lines: those beyond the top of the screen can't be drawn again.
+    `tail` shows only the last lines: those beyond the top of the screen can't be drawn again. So
+    many lines are `below` it.
     """
 
-    def __init__(self, text: str, style: str = "", *, tail: bool = False) -> None:
+    def __init__(self, text: str, style: str = "", *, tail: bool = False, below: int = 0) -> None:
         # The text of a hyperlink could hide its address, so there are none.
         self._markdown = Markdown("", hyperlinks=False, style=style)
         self._markdown.parsed = PARSER.parse(text)
         self._tail = tail
+        self._below = below
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         lines = console.render_lines(self._markdown, options, pad=False)
@@ -93,7 +104,7 @@ class Block:
         while lines and is_empty(lines[-1]):
             del lines[-1]
         if self._tail:
-            height = max(1, console.height - 2)
+            height = max(1, console.height - 2 - self._below)
             lines = lines[-height:]
         for line in lines:
             yield from without_padding(line)

@@ -7,6 +7,7 @@ from rich.text import Text
 from agui.contrib.client import AGUIError, AGUIStatusError
 from agui.contrib.terminal.conversation import Conversation
 from agui.contrib.terminal.keyboard import Keyboard
+from agui.contrib.terminal.meanwhile import NOW, SEND, STOP, Meanwhile
 from agui.contrib.terminal.printable import one_line
 from agui.contrib.terminal.screen import Screen
 from agui.contrib.terminal.session import Session
@@ -15,25 +16,43 @@ HELP = """\
 /threads [words]   your conversations, newest first, or those with these words
 /resume N          go on with one of them, by its number or its id
 /new               begin another
-/stop              stop the answer that is being written; Ctrl-C does that while you see it
+/stop [words]      stop the answer that is being written; Ctrl-C does that while you see it
 /quit              leave, as Ctrl-D"""
+QUEUE_HELP = """
+While the agent works, Enter sends a line after the answer, and Alt+Enter at the agent's next step.
+/steer words       the same as Alt+Enter
+/stop [words]      stop the answer, and send what waits and these words
+/queue             the messages that wait
+/edit N [words]    change one of them
+/drop N            take it back
+/send              send what waits, after an answer that was stopped or has failed"""
 MARK = "> "
 
 
 class Prompt:
     """Reads lines until the person leaves."""
 
-    def __init__(self, session: Session, screen: Screen, keyboard: Keyboard) -> None:
+    def __init__(
+        self, session: Session, screen: Screen, keyboard: Keyboard, meanwhile: Meanwhile
+    ) -> None:
         self._session = session
         self._screen = screen
         self._keyboard = keyboard
+        self._meanwhile = meanwhile
         self._thread_ids: list[str] = []
         self._commands: dict[str, Callable[[str], None]] = {
             "/threads": self.list_threads,
             "/resume": self.resume,
             "/new": self.begin,
-            "/stop": self.stop,
+            STOP: self.stop,
             "/help": self.help,
+        }
+        self._queue_commands: dict[str, Callable[[str], None]] = {
+            NOW: self.send,
+            "/queue": self.list_waiting,
+            "/edit": self.edit,
+            "/drop": self.drop,
+            SEND: self.send_waiting,
         }
 
     def run(self) -> None:
@@ -56,15 +75,24 @@ class Prompt:
     def _obey(self, line: str) -> None:
         name, _, words = line.partition(" ")
         command = self._commands.get(name)
+        if name in self._queue_commands and self._has_queue():
+            command = self._queue_commands[name]
         if command:
             command(words.strip())
         else:
             # The line may name a skill, which the server knows: skills begin with a slash, too.
-            self._session.send(line)
+            self.send(line)
+
+    def _has_queue(self) -> bool:
+        return bool(self._session.wait_for(self._meanwhile.queue.find()))
+
+    def send(self, words: str) -> None:
+        if words:
+            self._session.send(words)
             self._screen.print()
 
     def help(self, words: str = "") -> None:
-        self._screen.print(Text(HELP))
+        self._screen.print(Text(HELP + QUEUE_HELP if self._has_queue() else HELP))
 
     def list_threads(self, words: str = "") -> None:
         try:
@@ -103,6 +131,7 @@ class Prompt:
             self._screen.print(Text(f"\n{sentence}", style="yellow"))
         elif self._session.conversation.interrupts:
             self._session.answer()
+        self._session.wait_for(self._meanwhile.commands.show_waiting(self._session.conversation))
         self._screen.print()
 
     def begin(self, words: str = "") -> None:
@@ -116,3 +145,17 @@ class Prompt:
         was_running = self._session.wait_for(self._session.client.cancel(thread_id))
         sentence = "Stopped." if was_running else "Nothing is being written."
         self._screen.print(Text(sentence, style="dim"))
+        self.send(words)
+
+    def list_waiting(self, words: str = "") -> None:
+        self._session.wait_for(self._meanwhile.commands.list(self._session.conversation))
+
+    def edit(self, words: str) -> None:
+        self._session.wait_for(self._meanwhile.commands.edit(self._session.conversation, words))
+
+    def drop(self, words: str) -> None:
+        self._session.wait_for(self._meanwhile.commands.drop(self._session.conversation, words))
+
+    def send_waiting(self, words: str = "") -> None:
+        self._session.send_waiting()
+        self._screen.print()

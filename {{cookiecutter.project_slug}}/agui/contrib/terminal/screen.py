@@ -4,18 +4,22 @@ import json
 from copy import deepcopy
 from typing import Any, Literal
 
-from rich.console import Console, RenderableType
-from rich.status import Status
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.spinner import Spinner
 from rich.text import Text
 
 from agui.contrib.terminal.activities import draw
 from agui.contrib.terminal.conversation import Conversation, as_json, patched
+from agui.contrib.terminal.footer import Footer, text_of, waiting_line
 from agui.contrib.terminal.markdown import Block, MarkdownStream
 from agui.contrib.terminal.printable import one_line, printable
+from agui.contrib.terminal.waiting import Waiting
 from agui.events.shown import append
 from agui.protocol.types import BaseEvent, EventType
 
 THOUGHT = "dim italic"
+SPINS_PER_SECOND = 12.5
 MAX_CHARS = 2000
 
 
@@ -26,7 +30,9 @@ class Screen:
         self.console = console
         self._text: MarkdownStream | None = None
         self._text_id = ""
-        self._status: Status | None = None
+        self.footer = Footer()
+        self._spinner = Spinner("dots", style="status.spinner")
+        self._spinning: Live | None = None
         self._activities: dict[str, tuple[str, Any]] = {}
         self._changed: set[str] = set()
 
@@ -62,26 +68,30 @@ class Screen:
             case EventType.STEP_STARTED:
                 self._wait(one_line(data.step_name))
             case EventType.CUSTOM:
-                match data.value:
-                    case {"percent": int() | float() as percent} if 0 <= percent <= 100:
-                        self._wait(f"{percent:g} %")
+                self._show_custom(data.name, data.value)
             case EventType.ACTIVITY_SNAPSHOT | EventType.ACTIVITY_DELTA:
                 self._update_activity(data)
             case EventType.RUN_FINISHED:
                 if data.outcome and data.outcome.type == "cancelled":
                     self.print(Text("Stopped.", style="yellow"))
             case EventType.RUN_ERROR:
+                self._close()
+                self._stop_waiting()
                 self.fail(failure_of(event))
 
     def print(self, content: RenderableType = "", *, cut: bool = False) -> None:
         """Print something that stays. `cut` limits it to one line. A text has to be printable."""
         self._close()
         self._stop_waiting()
+        self.note(content, cut=cut)
+
+    def note(self, content: RenderableType, *, cut: bool = False) -> None:
+        """Print something above the lines that are drawn again, if there are any."""
         overflow: Literal["ellipsis"] | None = "ellipsis" if cut else None
         self.console.print(content, markup=False, no_wrap=cut, overflow=overflow)
 
     def fail(self, sentence: str) -> None:
-        self.print(Text(printable(sentence), style="red"))
+        self.note(Text(printable(sentence), style="red"))
 
     def show_thread(self, conversation: Conversation) -> None:
         """Print the messages and calls of a thread."""
@@ -99,7 +109,8 @@ class Screen:
             self._close()
             self._stop_waiting()
             self._print_activities()
-            self._text, self._text_id = MarkdownStream(self.console, style), message_id
+            self._text = MarkdownStream(self.console, style, self.footer)
+            self._text_id = message_id
         self._text.add(delta)
 
     def _close(self) -> None:
@@ -107,18 +118,30 @@ class Screen:
             self._text.close()
             self._text = None
 
+    def refresh(self) -> None:
+        """Draw what may have changed below the answer."""
+        if self._text:
+            self._text.refresh()
+        elif self._spinning:
+            self._spinning.refresh()
+
     def _wait(self, words: str) -> None:
         if self._text:
             return
-        if self._status is None:
-            self._status = self.console.status("")
-            self._status.start()
-        self._status.update(Text(words, style="dim"))
+        self._spinner.update(text=Text(words, style="dim"))
+        if self._spinning is None:
+            self._spinning = Live(
+                Group(self._spinner, self.footer),
+                console=self.console,
+                refresh_per_second=SPINS_PER_SECOND,
+                transient=True,
+            )
+            self._spinning.start()
 
     def _stop_waiting(self) -> None:
-        if self._status:
-            self._status.stop()
-            self._status = None
+        if self._spinning:
+            self._spinning.stop()
+            self._spinning = None
 
     def _show_result(self, event: Any, conversation: Conversation) -> None:
         words = one_line(as_json(event.content))
@@ -139,6 +162,25 @@ class Screen:
         line = Text(f"  {mark} ", style=style)
         line.append(one_line(words)[:MAX_CHARS], style="dim")
         self.print(line, cut=True)
+
+    def _show_custom(self, name: str, value: Any) -> None:
+        match name, value:
+            case "message_delivered", {"message": {"role": "user"} as message}:
+                line = Text(f"\n> {printable(text_of(message))}", style="bold")
+                if value.get("after"):
+                    line.append("  (read while it worked)", style="not bold dim")
+                self.print(line)
+                self._wait("…")
+            case _, {"percent": int() | float() as percent} if 0 <= percent <= 100:
+                self._wait(f"{percent:g} %")
+            case _:
+                self.refresh()
+
+    def show_waiting(self, waiting: Waiting) -> None:
+        for row in waiting:
+            self.note(waiting_line(row), cut=True)
+        if not len(waiting):
+            self.note(Text("No message waits.", style="dim"))
 
     def _update_activity(self, event: Any) -> None:
         kind, content = self._activities.get(event.message_id, (event.activity_type, {}))
@@ -183,11 +225,3 @@ def describe(call: dict[str, Any]) -> Text:
         words = f" {one_line(values)}"
     line.append(words[:MAX_CHARS])
     return line
-
-
-def text_of(message: dict[str, Any]) -> str:
-    """Return a message's text, with the types of its other parts."""
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return " ".join(part.get("text") or f"[{part.get('type')}]" for part in content)

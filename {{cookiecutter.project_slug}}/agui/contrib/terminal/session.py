@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from contextlib import aclosing, nullcontext
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from enum import Enum
 from typing import Any, Protocol
 
 from agui.contrib.client import AGUIClient, AGUIError
 from agui.contrib.terminal.conversation import ANSWER_AGAIN, Conversation
-from agui.contrib.terminal.keyboard import Keyboard
 from agui.contrib.terminal.local_tools import LocalTool
+from agui.contrib.terminal.meanwhile import Meanwhile
 from agui.contrib.terminal.output import Output
-from agui.protocol.types import RunAgentInput
+from agui.protocol.types import EventType, RunAgentInput
 
 STOP_SECONDS = 10
 """The time that the client waits for the end of a run that it has cancelled."""
@@ -34,7 +34,8 @@ class Asker(Protocol):
 class Session:
     """Talks to one agent, in one thread at a time. Ctrl-C stops a run.
 
-    Without `questions`, an interrupt ends the turn.
+    Without `questions`, an interrupt ends the turn. Without `meanwhile`, nobody sends messages
+    while the agent works.
     """
 
     def __init__(
@@ -44,14 +45,14 @@ class Session:
         tools: Sequence[LocalTool] = (),
         *,
         questions: Asker | None = None,
-        keyboard: Keyboard | None = None,
+        meanwhile: Meanwhile | None = None,
     ) -> None:
         self.client = client
         self.output = output
         self.conversation = Conversation()
         self._tools = {tool.name: tool for tool in tools}
         self._questions = questions
-        self._keyboard = keyboard
+        self._meanwhile = meanwhile
         # The loop runs only while events are read, so that the prompt gets its own Ctrl-C.
         self._runner = asyncio.Runner()
         self._ending = Ending.ANSWERED
@@ -96,19 +97,35 @@ class Session:
             return Ending.WAITING
         return self._continue(self._questions.ask(self.conversation))
 
+    def send_waiting(self) -> None:
+        """Send the messages that wait, and go on until the agent has answered."""
+        assert self._meanwhile is not None  # noqa: S101
+        stand = self.wait_for(self._meanwhile.queue.send(self.conversation))
+        if stand.run_id:
+            self._go_on(None)
+        else:
+            self._meanwhile.commands.show_held(self.conversation, stand)
+
     def _continue(self, resume: list[dict[str, Any]] | None = None) -> Ending:
+        return self._go_on(self._next_run(resume))
+
+    def _next_run(self, resume: list[dict[str, Any]] | None = None) -> RunAgentInput:
+        tools = [tool.declaration for tool in self._tools.values()]
+        return self.conversation.next_run(tools, resume)
+
+    def _go_on(self, run_input: RunAgentInput | None) -> Ending:
+        """Run until the agent has answered or can't. Without an input, follow the last run."""
         while True:
-            tools = [tool.declaration for tool in self._tools.values()]
-            ending = self._run(self.conversation.next_run(tools, resume))
-            if ending not in (Ending.ANSWERED, Ending.WAITING):
-                return ending
-            has_results = self._call_tools()
-            if self.conversation.interrupts:
+            ending = self._run(run_input)
+            has_results = ending in (Ending.ANSWERED, Ending.WAITING) and self._call_tools()
+            if ending in (Ending.ANSWERED, Ending.WAITING) and self.conversation.interrupts:
                 if self._questions is None:
                     return Ending.WAITING
-                resume = self._questions.ask(self.conversation)
+                run_input = self._next_run(self._questions.ask(self.conversation))
             elif has_results:
-                resume = None
+                run_input = self._next_run()
+            elif self._meanwhile and self.wait_for(self._meanwhile.go_on(self.conversation)):
+                run_input = None
             else:
                 return ending
 
@@ -129,7 +146,7 @@ class Session:
             self.output.show_local(content, is_result)
         return bool(calls)
 
-    def _run(self, run_input: RunAgentInput) -> Ending:
+    def _run(self, run_input: RunAgentInput | None) -> Ending:
         self._ending = Ending.FAILED
         failure = ""
         self.output.begin()
@@ -144,13 +161,16 @@ class Session:
             self.output.fail(failure)
         return self._ending
 
-    async def _read_until_stopped(self, run_input: RunAgentInput) -> None:
+    async def _read_until_stopped(self, run_input: RunAgentInput | None) -> None:
         """Read a run's events. Ctrl-C and /stop cancel this task, which then cancels the run."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101
-        reader = asyncio.create_task(self._read(run_input))
-        watched = self._keyboard.watched(task.cancel) if self._keyboard else nullcontext()
-        with watched:
+        started = asyncio.Event()
+        reader = asyncio.create_task(self._read(run_input, started))
+        listening: AbstractAsyncContextManager[None] = nullcontext()
+        if self._meanwhile:
+            listening = self._meanwhile.listening(self.conversation, started, task.cancel)
+        async with listening:
             try:
                 await asyncio.shield(reader)
             except asyncio.CancelledError:
@@ -158,9 +178,10 @@ class Session:
                 if not reader.done():
                     await self._stop(reader, run_input)
 
-    async def _stop(self, reader: asyncio.Task[None], run_input: RunAgentInput) -> None:
+    async def _stop(self, reader: asyncio.Task[None], run_input: RunAgentInput | None) -> None:
+        run_id = run_input.run_id if run_input else self.conversation.run_id
         try:
-            if await self.client.cancel(run_input.thread_id, run_input.run_id):
+            if await self.client.cancel(self.conversation.thread_id, run_id):
                 await asyncio.wait({reader}, timeout=STOP_SECONDS)
         except AGUIError as error:
             self.output.fail(str(error))
@@ -170,14 +191,27 @@ class Session:
             self.output.fail("Stopped reading.")
         self._ending = Ending.STOPPED
 
-    async def _read(self, run_input: RunAgentInput) -> None:
-        async with aclosing(self.client.run(run_input)) as events:
+    async def _read(self, run_input: RunAgentInput | None, started: asyncio.Event) -> None:
+        events = self.client.follow(self.conversation.thread_id)
+        if run_input:
+            events = self.client.run(run_input)
+        async with aclosing(events):
             async for event in events:
+                if event.type == EventType.RUN_STARTED:
+                    if run_input is None and is_run(event, self.conversation.run_id):
+                        # There is no newer one.
+                        self._ending = Ending.ANSWERED
+                        return
+                    started.set()
                 self.conversation.apply(event)
                 self.output.show(event, self.conversation)
                 ending = ending_of(event)
                 if ending:
                     self._ending = ending
+
+
+def is_run(started: Any, run_id: str) -> bool:
+    return bool(started.run_id == run_id)
 
 
 def ending_of(event: Any) -> Ending | None:

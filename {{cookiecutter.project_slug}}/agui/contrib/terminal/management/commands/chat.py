@@ -17,6 +17,8 @@ from agui.contrib.client import AGUIClient, AGUIError
 from agui.contrib.terminal.in_process import InProcess, NoAgent, own_url
 from agui.contrib.terminal.keyboard import Keyboard
 from agui.contrib.terminal.local_tools import Folder, LocalTool
+from agui.contrib.terminal.meanwhile import Meanwhile
+from agui.contrib.terminal.message_queue import MessageQueue
 from agui.contrib.terminal.output import JsonLines, Output, PlainText
 from agui.contrib.terminal.prompt import Prompt
 from agui.contrib.terminal.questions import Questions
@@ -94,8 +96,10 @@ class Command(BaseCommand):
         screen = Screen(Console(highlight=False))
         keyboard = Keyboard()
         questions = Questions(screen, keyboard)
-        with Session(client, screen, tools, questions=questions, keyboard=keyboard) as session:
-            prompt = Prompt(session, screen, keyboard)
+        queue = MessageQueue(client, [tool.declaration for tool in tools])
+        meanwhile = Meanwhile(queue, screen, keyboard)
+        with Session(client, screen, tools, questions=questions, meanwhile=meanwhile) as session:
+            prompt = Prompt(session, screen, keyboard, meanwhile)
             if keyboard.is_person:
                 welcome = "Ctrl-C stops an answer, Ctrl-D leaves, /help says more.\n"
                 screen.print(Text(welcome, style="dim"))

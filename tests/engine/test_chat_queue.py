@@ -1,0 +1,386 @@
+"""`manage.py chat` while the agent works: what is typed then waits, is read, edited, taken back and never lost."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from agui.contrib.client import AGUIClient, AGUIStatusError
+from agui.contrib.queue.models import QueuedMessage
+from agui.contrib.terminal import message_queue
+from agui.contrib.terminal.conversation import Conversation
+from agui.contrib.terminal.keyboard import Keyboard, Listener
+from agui.contrib.terminal.message_queue import MessageQueue, Stand
+from agui.contrib.terminal.waiting import Waiting
+from agui.models import Run, get_conversation_model
+from agui.testing import Pause, call, fail, say
+from engine.chatting import chat
+from engine.conftest import script
+from engine.urls import effects
+
+Thread = get_conversation_model()
+
+pytestmark = pytest.mark.usefixtures("user")
+
+ALT = "\x1b"
+
+
+@dataclass
+class Keys:
+    """The keyboard of a person, who types in the midst of a script."""
+
+    listeners: list[Any] = field(default_factory=list)
+    at_the_end: list[str] = field(default_factory=list)
+    """What they type when a run has just ended."""
+
+    def type(self, line: str) -> None:
+        self.listeners[-1].hear(line.removesuffix(ALT), line.endswith(ALT))
+
+    @contextmanager
+    def watched(self, listener: Listener) -> Iterator[None]:
+        self.listeners.append(listener)
+        yield
+        lines, self.at_the_end = self.at_the_end, []
+        for line in lines:
+            self.type(line)
+
+    @property
+    def waiting(self) -> Waiting:
+        return self.listeners[-1]._conversation.waiting
+
+
+@pytest.fixture
+def keys(monkeypatch):
+    keys = Keys()
+    monkeypatch.setattr(Keyboard, "watched", lambda _, listener: keys.watched(listener))
+    return keys
+
+
+@dataclass(frozen=True)
+class Typed(Pause):
+    """The person types lines; the model waits until these texts wait."""
+
+    keys: Keys | None = None
+    lines: tuple[str, ...] = ()
+    texts: tuple[str, ...] | None = None
+    then: Callable[[], Any] = bool
+
+    async def happen(self) -> None:
+        for line in self.lines:
+            self.keys.type(line)
+        while self.texts is None or texts_of(self.keys.waiting) != [*self.texts]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        self.then()
+
+
+def texts_of(waiting: Waiting) -> list[str]:
+    return [row.message["content"] for row in waiting]
+
+
+def typed(keys: Keys, *lines: str, waits: tuple[str, ...] | None = (), then: Callable[[], Any] = bool) -> Typed:
+    return Typed(keys=keys, lines=lines, texts=waits, then=then)
+
+
+def control_c() -> None:
+    asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGINT)
+
+
+def prompts_of(model: Any) -> list[list[str]]:
+    """The user's words in each request, those of the earlier ones left out."""
+    seen: list[str] = []
+    new = []
+    for request in model.requests:
+        texts = [
+            part.content for message in request.messages for part in message.parts if part.part_kind == "user-prompt"
+        ]
+        new.append(texts[len(seen) :])
+        seen = texts
+    return new
+
+
+def nothing_waits() -> bool:
+    return not QueuedMessage.objects.filter(state="waiting").exists()
+
+
+# --- Enter
+
+
+def test_what_is_typed_is_read_after_the_answer(keys, type_in, capsys):
+    type_in("Go")
+    with script(
+        [say("One."), typed(keys, "And then?", "And last?", waits=("And then?", "And last?"))], say("Two.")
+    ) as m:
+        assert chat() == 0
+    assert prompts_of(m) == [["Go"], ["And then?", "And last?"]]
+    printed = capsys.readouterr().out
+    assert printed.index("One.") < printed.index("> And then?") < printed.index("> And last?") < printed.index("Two.")
+    assert "read while it worked" not in printed
+    assert nothing_waits()
+    assert Thread.objects.count() == 1
+
+
+def test_what_follows_may_be_followed_by_more(keys, type_in, capsys):
+    type_in("Go", "Hello again")
+    answers = (
+        [say("One."), typed(keys, "a", waits=("a",))],
+        [say("Two."), typed(keys, "b", waits=("b",))],
+        say("Three."),
+    )
+    with script(*answers, say("Four.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["a"], ["b"], ["Hello again"]]
+    assert len(model.requests[-1].messages) == 7
+    assert "Four." in capsys.readouterr().out
+
+
+def test_what_is_typed_as_a_run_ends_begins_the_next_one(keys, type_in, capsys):
+    type_in("Go")
+    keys.at_the_end = ["Late"]
+    with script(say("One."), say("Two.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["Late"]]
+    printed = capsys.readouterr().out
+    assert printed.index("One.") < printed.index("> Late") < printed.index("Two.")
+
+
+def test_what_waits_comes_after_the_answer_to_a_question(keys, type_in, capsys):
+    type_in("Wipe it", "y")
+    with script([typed(keys, "And then?", waits=("And then?",)), call("wipe")], say("Done."), say("Two.")) as model:
+        assert chat() == 0
+    assert effects == ["all"]
+    assert prompts_of(model) == [["Wipe it"], [], ["And then?"]]
+    assert "Two." in capsys.readouterr().out
+
+
+class Server:
+    """The answers of a server about a thread, in their order."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers, self.asked = list(answers), []
+
+    async def queue(self, method: str, thread_id: str, body: Any = None) -> dict[str, Any]:
+        self.asked.append(method)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def stand(held: str | None = None, run: str = "", *ids: str) -> dict[str, Any]:
+    messages = [{"message_id": key, "message": {"id": key, "content": ""}, "mode": "queue"} for key in ids]
+    return {"messages": messages, "held": held, "run": {"run_id": run} if run else None}
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked", "expected"),
+    [
+        ([stand("failed", "", "a")], ["GET"], Stand(held="failed")),
+        ([stand(None, "new", "a")], ["GET"], Stand("new")),
+        ([stand(None, "old", "a"), stand("finished", "", "a"), stand(None, "new")], ["GET"] * 3, Stand("new")),
+        ([stand("finished")], ["GET"], Stand(held="finished")),
+        ([AGUIStatusError("u", 404, "None")], ["GET"], Stand()),
+        ([stand("finished", "", "a")] * 2 + [stand(None, "new")], ["GET", "GET", "POST"], Stand("new")),
+        (
+            [stand("finished", "", "a")] * 2 + [AGUIStatusError("u", 409, "Busy", "conflict"), stand(None, "new")],
+            ["GET", "GET", "POST", "GET"],
+            Stand("new"),
+        ),
+    ],
+)
+async def test_what_follows_is_certain_before_the_prompt(answers, asked, expected, monkeypatch):
+    """A run that ends or begins is waited for; one that does not begin is begun."""
+    monkeypatch.setattr(message_queue, "LOOKS", 3 if len(asked) == 3 and "POST" not in asked else 2)
+    server, conversation = Server(*answers), Conversation("t1")
+    conversation.run_id = "old"
+    assert await MessageQueue(server).settled(conversation) == expected
+    assert server.asked == asked
+
+
+def test_lines_before_a_run_has_begun_are_kept(keys, type_in, monkeypatch, capsys):
+    """The server refuses the run, so nothing is sent beside it: a message would begin another one."""
+    run = AGUIClient.run
+
+    async def refuse(self: AGUIClient, run_input: Any) -> Any:
+        monkeypatch.setattr(AGUIClient, "run", run)
+        keys.type("one")
+        raise AGUIStatusError(self.name, 503, "The server is busy.")
+        yield
+
+    monkeypatch.setattr(AGUIClient, "run", refuse)
+    type_in("Go")
+    with script(say("Hi.")) as model:
+        assert chat() == 0
+    assert model.requests[0].prompt == "one"
+    assert not QueuedMessage.objects.exists()
+    assert "> one" in capsys.readouterr().out
+
+
+# --- Steering
+
+
+@pytest.mark.parametrize("line", ["Stop at two" + ALT, "/steer Stop at two"])
+def test_a_message_is_read_at_the_next_step(line, keys, type_in, capsys):
+    type_in("Go")
+    with script([typed(keys, line, waits=("Stop at two",)), call("echo", text="one")], say("Done.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["Stop at two"]]
+    printed = capsys.readouterr().out
+    assert printed.index("✓ echo") < printed.index("> Stop at two  (read while it worked)") < printed.index("Done.")
+    assert Run.objects.count() == 1
+
+
+def test_nothing_is_read_twice_afterwards(keys, type_in):
+    """The client's copy of the thread has what was read, at its place."""
+    type_in("Go", "Hello again")
+    with script([typed(keys, "Now" + ALT, waits=("Now",)), call("echo", text="x")], say("Done."), say("Hi.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["Now"], ["Hello again"]]
+
+
+# --- Changing what waits
+
+
+def test_what_waits_is_edited_and_taken_back(keys, type_in, capsys):
+    type_in("Go")
+    lines = ("one", "two", "three", "/edit 1 ONE", "/drop 2", "/queue", "/drop 7", "/drop")
+    with script([say("One."), typed(keys, *lines, waits=("ONE", "three"))], say("Two.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["ONE", "three"]]
+    printed = capsys.readouterr().out
+    assert "Taken back: 2" in printed
+    assert "  1  ONE\n  3  three\n" in printed
+    assert printed.count("Which one? /drop N takes a number of /queue.") == 2
+    assert QueuedMessage.objects.get(state="taken_back")
+
+
+def test_edit_alone_puts_the_text_into_the_line(keys, type_in):
+    type_in("Go")
+    lines = []
+
+    def look() -> None:
+        lines.append(keys.listeners[-1]._keyboard.unfinished)
+
+    with script([typed(keys, "one", "/edit 1", "two", waits=("one", "two"), then=look)], say("Two.")):
+        assert chat() == 0
+    assert lines == ["/edit 1 one"]
+
+
+# --- Stopping
+
+
+def test_stop_sends_what_waits_and_what_is_typed_behind_it(keys, type_in, capsys):
+    type_in("Go")
+    stopped = [say("One."), typed(keys, "one", waits=("one",)), typed(keys, "/stop two", waits=None)]
+    with script(stopped, say("Two.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["one", "two"]]
+    assert [run.status for run in Run.objects.order_by("started_at")] == ["cancelled", "finished"]
+    assert "Two." in capsys.readouterr().out
+
+
+def test_stop_alone_only_stops(keys, type_in):
+    type_in("Go", "Hello again")
+    with script([say("One."), typed(keys, "/stop", waits=None)], say("Hi.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["Hello again"]]
+
+
+@pytest.mark.usefixtures("in_front")
+def test_what_waits_is_held_after_control_c_and_sent_on_request(keys, type_in, capsys):
+    type_in("Go", "/edit 1 ONE", "/queue", "/send")
+    with script([typed(keys, "one", waits=("one",), then=control_c), typed(keys, waits=None)], say("Two.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["ONE"]]
+    printed = capsys.readouterr().out
+    assert "The answer was stopped, and these messages wait:\n  1  one\n/send sends them." in printed
+    assert printed.index("  1  ONE\n") < printed.index("> ONE") < printed.index("Two.")
+
+
+def test_what_waits_is_held_after_a_failure_and_shown_when_the_thread_is_taken_up(keys, type_in, capsys):
+    type_in("Go")
+    with script([typed(keys, "one" + ALT, waits=("one",)), fail(RuntimeError("hunter2"))]):
+        assert chat() == 0
+    held = "The answer has failed, and these messages wait:\n  1  at the next step: one\n"
+    assert held in capsys.readouterr().out
+    type_in("/drop 1", "/queue", "/send")
+    with script():
+        assert chat("--thread", Thread.objects.get().thread_id) == 0
+    printed = capsys.readouterr().out
+    assert held in printed
+    assert printed.index("Taken back: 1") < printed.index("No message waits.")
+    assert nothing_waits()
+
+
+def test_the_next_message_brings_what_was_held(keys, type_in):
+    type_in("Go", "Hello again")
+    with script([typed(keys, "one", waits=("one",)), fail(RuntimeError("x"))], say("Hi."), say("Two.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["Hello again"], ["one"]]
+
+
+# --- What the agent does not take
+
+
+def test_a_line_that_is_refused_is_sent_after_the_answer(keys, type_in, settings, capsys):
+    settings.AGUI = {**settings.AGUI, "QUEUE": {"MAX_MESSAGES": 1}}
+    type_in("Go")
+    refused = [typed(keys, "one", "two", waits=("one",)), say("One.")]
+    with script(refused, say("Two."), say("Three.")) as model:
+        assert chat() == 0
+    assert [text for texts in prompts_of(model) for text in texts] == ["Go", "one", "two"]
+    assert "Too many messages wait" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", ["/threads", "/help"])
+def test_other_commands_are_obeyed_after_the_answer(line, keys, type_in, capsys):
+    type_in("Go")
+    with script([typed(keys, line), say("One.")]) as model:
+        assert chat() == 0
+    assert len(model.requests) == 1
+    printed = capsys.readouterr().out
+    assert printed.index("One.") < printed.index(f"> {line}")
+
+
+def test_without_a_queue_lines_wait_here(keys, type_in, settings, capsys):
+    settings.AGUI = {**settings.AGUI, "QUEUE": {"MODES": []}}
+    type_in("Go", "/queue", "/help")
+    with script([typed(keys, "one", "two" + ALT, "/steer three"), say("One.")], *[say("Hi.")] * 4) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["one"], ["two"], ["/steer three"], ["/queue"]]
+    printed = capsys.readouterr().out
+    assert "/resume N" in printed
+    assert "/drop" not in printed
+
+
+def test_without_a_queue_stop_comes_before_what_is_typed_behind_it(keys, type_in, settings):
+    settings.AGUI = {**settings.AGUI, "QUEUE": {"MODES": []}}
+    type_in("Go")
+    with script([typed(keys, "/stop two", waits=None)], say("Hi.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["two"]]
+
+
+def test_an_agent_that_may_only_be_steered(keys, type_in, settings):
+    settings.AGUI = {**settings.AGUI, "QUEUE": {"MODES": ["steer"]}}
+    type_in("Go")
+    with script([typed(keys, "one", waits=("one",)), call("echo", text="x")], say("Done.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Go"], ["one"]]
+
+
+# --- At the prompt
+
+
+def test_commands_without_a_run(type_in, capsys):
+    type_in("/queue", "/drop 1", "/edit 1 x", "/steer Hello", "/stop Bye", "/help")
+    with script(say("Hi."), say("So long.")) as model:
+        assert chat() == 0
+    assert prompts_of(model) == [["Hello"], ["Bye"]]
+    printed = capsys.readouterr().out
+    assert "No message waits." in printed
+    assert "Which one? /edit N" in printed
+    assert "/drop N" in printed
