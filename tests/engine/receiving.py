@@ -45,9 +45,20 @@ class Receiver:
         self.requests: list[Received] = []
         self.connections = 0
         self._arrived = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        task = asyncio.current_task()
+        assert task
+        self._tasks.add(task)
+        try:
+            await self._reply(reader, writer)
+        finally:
+            self._tasks.discard(task)
+            writer.transport.abort() if task.cancelling() else writer.close()
+
+    async def _reply(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             pairs = (line.partition(":") for line in head[1:-2])
@@ -61,7 +72,12 @@ class Receiver:
             else:
                 writer.write(reply)
                 await writer.drain()
-        writer.close()
+
+    async def hang_up(self) -> None:
+        tasks = set(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def arrived(self, number: int = 1) -> list[Received]:
         """Wait for so many requests."""
@@ -80,8 +96,10 @@ async def receiving(ssl: Any = None) -> AsyncIterator[Receiver]:
     try:
         yield receiver
     finally:
-        server.close()
         await deliveries.stop()
+        server.close()
+        await receiver.hang_up()
+        await asyncio.sleep(0)  # The transports close in the next turn of the loop.
 
 
 def allow(settings: Any, *hosts: str, **more: Any) -> None:

@@ -13,13 +13,17 @@ from typing import Any
 import pytest
 
 pytest.importorskip("standardwebhooks")
+pytest.importorskip("cryptography")
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from agui import conf
 from agui.blocking.executor import in_database
 from agui.contrib.notifications import choices, outbox, webhook
-from agui.contrib.notifications.conf import NotificationsSettings
 from agui.contrib.notifications.deliver import deliver_all, deliveries
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.notifications.receivers import NotSent, Receiver, is_public
@@ -169,7 +173,7 @@ def test_the_signature_is_that_of_the_reference(clock: Clock):
     body = b'{"test": 2432232314}'
     headers = webhook.headers_of("msg_p5jXN8AQM9LWM0D4loKWxJek", body, 1, "seed")
     reference = Webhook(webhook.secret_of(1, "seed"))
-    expected = reference.sign(headers["webhook-id"], datetime(2021, 2, 25, 14, 52, 10), body.decode())  # noqa: DTZ001
+    expected = reference.sign(headers["webhook-id"], datetime(2021, 2, 25, 14, 52, 10), body.decode())
     assert headers["webhook-timestamp"] == "1614264730"
     assert headers["webhook-signature"] == expected
 
@@ -273,9 +277,7 @@ async def provisionally(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
 
 
 @pytest.mark.parametrize("how", [slowly, silently, provisionally])
-async def test_a_slow_receiver_is_given_up_in_time(
-    client: Client, hook: Hook, secret: str, settings: Any, how: Any
-):
+async def test_a_slow_receiver_is_given_up_in_time(client: Client, hook: Hook, secret: str, settings: Any, how: Any):
     allow(settings, hook.host, TIMEOUT_SECONDS=0.3)
     hook.answers = [how]
     with script(say("Fine.")):
@@ -285,23 +287,17 @@ async def test_a_slow_receiver_is_given_up_in_time(
 
 
 async def test_slow_receivers_hold_up_no_others(
-    client: Client, other_client: Client, hook: Hook, secret: str, other: Any
+    client: Client, other_client: Client, hook: Hook, secret: str, other: Any, settings: Any
 ):
     hook.answers = [silently]
     with script(*[say("Fine.")] * 3):
         await run_unread(client)
         await hook.arrived()
         async with receiving() as quick:
-            allow(conf_settings(), hook.host, quick.host)
+            allow(settings, hook.host, quick.host)
             await choose(other, address=quick.url)
             await run_unread(other_client, thread="t2")
             await quick.arrived()
-
-
-def conf_settings() -> Any:
-    from django.conf import settings  # noqa: PLC0415
-
-    return settings
 
 
 async def test_a_huge_answer_is_not_read(client: Client, hook: Hook, secret: str):
@@ -343,7 +339,52 @@ async def test_nobody_listens(client: Client, user: Any, settings: Any, by_hand:
     assert (await one()).error == "unreachable"
 
 
+# --- TLS
 
+
+def certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, Path]:
+    """A certificate that its own machine has signed, and the file with which one trusts it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    trusted, both = folder / f"{name}.pem", folder / f"{name}.both.pem"
+    public = made.public_bytes(Encoding.PEM)
+    trusted.write_bytes(public)
+    both.write_bytes(public + key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(both)
+    return context, trusted
+
+
+@pytest.mark.parametrize(
+    ("name", "is_trusted", "error"),
+    [("localhost", True, None), ("localhost", False, "tls"), ("another.example", True, "tls")],
+)
+async def test_the_certificate_is_that_of_the_host_and_trusted(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, is_trusted: bool, error: str | None
+):
+    context, trusted = certificate(tmp_path, name)
+    if is_trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    webhook._trusted_certificates.cache_clear()
+    async with receiving(context) as secure:
+        allow(settings, secure.host)
+        posted = webhook.post(secure.url.replace("http:", "https:"), {}, b"{}")
+        [failure] = await asyncio.gather(posted, return_exceptions=True)
+        assert getattr(failure, "code", None) == error
+        assert len(secure.requests) == (error is None)
+    webhook._trusted_certificates.cache_clear()
 
 
 # --- Addresses
@@ -382,7 +423,7 @@ def test_addresses_that_are_allowed(settings: Any, address: str):
         ("https://hooks.example /", "invalid_address"),
         ("https://hooks.example/\r\nX: y", "invalid_address"),
         ("https://hooks.example/\t", "invalid_address"),
-        ("https://hооks.example/", "invalid_address"),  # Cyrillic
+        ("https://h\u043eoks.example/", "invalid_address"),  # Cyrillic
         ("https://hooks.example:port/", "invalid_address"),
         ("https://hooks.example:99999/", "invalid_address"),
         ("https://hooks.example/" + "x" * 1000, "invalid_address"),
@@ -513,9 +554,7 @@ async def test_localhost_is_no_other_machine(hook: Hook, settings: Any, monkeypa
     assert refused.value.code == "private_address"
 
 
-async def test_a_name_without_an_address_is_a_failure(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_name_without_an_address_is_a_failure(settings: Any, monkeypatch: pytest.MonkeyPatch):
     allow(settings, "hooks.example")
 
     def unknown(*args: Any, **kwargs: Any) -> Any:
@@ -541,7 +580,8 @@ async def test_a_host_that_is_allowed_no_longer_gets_nothing(
 async def test_no_proxy_and_no_password_of_the_environment_is_used(
     client: Client, hook: Hook, secret: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    (tmp_path / ".netrc").write_text("machine localhost login ada password swordfish\nmachine 127.0.0.1 login a password b\n")
+    machines = [f"machine {name} login ada password swordfish" for name in ("localhost", "127.0.0.1", "::1")]
+    (tmp_path / ".netrc").write_text("\n".join(machines))
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
