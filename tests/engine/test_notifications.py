@@ -47,11 +47,10 @@ def turn_on(settings: Any, **section: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def by_mail(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def by_mail(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     turn_on(settings)
     # The tests send what is due themselves, and see what that is before.
     monkeypatch.setattr(deliveries, "start", lambda: None)
-    yield
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.notifications.receivers import NotSent
 from agui.models import get_conversation_model
 from agui.runs import recovery
-from agui.runs.live import live
 
 logger = logging.getLogger("agui.notifications")
 
@@ -87,9 +86,7 @@ class Deliveries:
                     await self._woken.wait()
 
     async def _send_due(self) -> None:
-        if not live.logs.is_shared:
-            # A run whose process died has failed, too. With Redis, each process looks for them.
-            await recovery.sweep()
+        await recovery.sweep()  # A run whose process died has failed, too.
         free = MAX_AT_ONCE - len(self._sending)
         if free <= 0:
             return
