@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+from django.test import RequestFactory
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from agui.blocking.executor import in_database
@@ -28,6 +30,7 @@ from agui.contrib.notifications.deliver import deliver_all, deliveries
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.notifications.receivers import NotSent, Receiver, is_public
 from agui.testing import call, say
+from engine import pages
 from engine.clock import Clock
 from engine.conftest import Client, script
 from engine.receiving import OK, allow, answer, choose, receiving, run_unread
@@ -614,3 +617,26 @@ async def test_tests_are_few(client: Client, hook: Hook, secret: str):
 
 async def test_there_may_be_nothing_to_test(client: Client, hook: Hook):
     assert (await client.http.post("/agent/notifications/test/")).status_code == 404
+
+
+# --- The receiver in the manual
+
+
+async def test_the_receiver_of_the_manual_knows_forged_and_repeated_webhooks(
+    client: Client, hook: Hook, secret: str, settings: Any, capsys: pytest.CaptureFixture[str]
+):
+    [code] = re.findall(r"```python\n(# hooks/views.py\n.*?)```", pages.read("notifications.md"), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102
+    settings.AGENT_HOOK_SECRET = secret
+    with script(say("Fine.")):
+        await run_unread(client)
+    [request] = await hook.arrived()
+
+    def receive(body: bytes) -> int:
+        headers = {name: value for name, value in request.headers.items() if name.startswith("webhook-")}
+        made = RequestFactory().post("/", body, content_type="application/json", headers=headers)
+        return names["agent_hook"](made).status_code
+
+    assert [receive(body) for body in (request.body, request.body, b"{}")] == [204, 204, 401]
+    assert capsys.readouterr().out.count("run.finished") == 1

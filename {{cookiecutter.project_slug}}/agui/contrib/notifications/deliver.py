@@ -9,10 +9,8 @@ import contextvars
 import logging
 from contextlib import suppress
 
-from agui import conf
 from agui.blocking.executor import in_database, run_in_thread
 from agui.contrib.notifications import choices, mail, outbox, webhook
-from agui.contrib.notifications.conf import NotificationsSettings
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.notifications.receivers import NotSent
 from agui.models import get_conversation_model

@@ -35,7 +35,7 @@ class NotificationChoice(models.Model):
 
 
 class Notification(Owned):
-    """One message to a user about the end of a run, by one channel: to be sent, sent or given up."""
+    """One message to a user about the end of a run, by one channel, and whether it was sent."""
 
     class Kind(models.TextChoices):
         FINISHED = "run.finished", wording("Finished")

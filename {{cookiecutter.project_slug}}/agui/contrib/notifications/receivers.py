@@ -1,4 +1,4 @@
-"""Which addresses a webhook may have: those of hosts that the project allows, on the public network."""
+"""The addresses that a webhook may have: of hosts that the project allows, and on the Internet."""
 
 import asyncio
 import socket

@@ -16,7 +16,7 @@ from agui.contrib.notifications import choices, webhook
 from agui.contrib.notifications.conf import NotificationsSettings
 from agui.contrib.notifications.models import NotificationChoice
 from agui.contrib.notifications.receivers import NotSent
-from agui.errors import BadRequest, NotFound, Unauthorized, Unprocessable
+from agui.errors import BadRequest, HttpError, NotFound, Unauthorized, Unprocessable
 from agui.http.bodies import read_object
 from agui.http.throttle import throttle_action
 from agui.http.views import AgentView
@@ -40,7 +40,7 @@ class ChoiceView(AgentView):
 
 
 class NotificationsView(ChoiceView):
-    """GET how the user is told. PATCH changes `mail`, `webhook` (an address or null), `new_secret`."""
+    """GET how the user is told, and PATCH it: `mail`, `webhook` (or null), `new_secret`."""
 
     methods = frozenset({"GET", "PATCH"})
 
@@ -125,6 +125,9 @@ class ChoicesPage(ChoiceView):
         try:
             return await super()._check_and_respond(request, **kwargs)
         except Unauthorized:
+            # A person comes here from a mail. A program gets the error.
+            if "text/html" not in request.headers.get("Accept", ""):
+                raise
             return redirect_to_login(request.get_full_path())
 
     async def answer(self, request: HttpRequest, actor: Actor) -> HttpResponse:
@@ -141,7 +144,11 @@ class ChoicesPage(ChoiceView):
         address = form.get("webhook", "").strip()
         do = form.get("do", "save")
         if do == "test":
-            return {"test_error": await send_test(actor), "is_tested": True}
+            try:
+                error = await send_test(actor)
+            except HttpError as refusal:
+                error = refusal.code
+            return {"test_error": error, "is_tested": True}
         changes: dict[str, Any] = {"new_secret": do == "secret"}
         settings = conf.part(NotificationsSettings)
         if settings.mail != "off":

@@ -44,7 +44,7 @@ def _keys(user_id: Any, seed: str) -> list[bytes]:
 
 
 def body_of(notification: Notification) -> bytes:
-    """Write the body, which is the same for each attempt: ids and a link, and nothing that was said."""
+    """Write the body, the same for each attempt: ids and a link, and nothing that was said."""
     namespace, _ = split_scope(notification.scope)
     data = {
         "thread_id": notification.thread_id,
@@ -66,7 +66,7 @@ def _body(kind: str, moment: datetime, data: dict[str, Any]) -> bytes:
 
 
 def headers_of(message_id: str, body: bytes, user_id: Any, seed: str) -> dict[str, str]:
-    """Sign a body for this moment. A receiver refuses it later, and knows a repetition by its id."""
+    """Sign a body for this moment: a receiver refuses it later, and knows repetitions by the id."""
     timestamp = str(int(clock.timestamp()))
     content = f"{message_id}.{timestamp}.".encode() + body
     signatures = []
