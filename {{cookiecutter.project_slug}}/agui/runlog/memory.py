@@ -127,7 +127,7 @@ class RunLog:
                 if self.frames and after > len(self.frames) - self.is_cut:
                     # This reader has frames that were lost when the run's process died.
                     yield self.frames[-1]
-                for part in parts.implementing("end_read") if self.frames else ():
+                for part in parts.implementing("end_read"):
                     part.end_read(self)
                 return
             else:

@@ -61,7 +61,7 @@ def change(
     if new_secret and choice.webhook:
         choice.webhook_seed = secrets.token_hex(16)
         secret = webhook.secret_of(user_id, choice.webhook_seed)
-    choice.language = translation.get_language() or ""
+    choice.language, choice.updated_at = translation.get_language() or "", clock.now()
     choice.save()
     return choice, secret
 

@@ -28,7 +28,7 @@ class NotificationChoice(models.Model):
     language = models.CharField(
         max_length=16, blank=True, help_text="The language in which the user chose."
     )
-    updated_at = models.DateTimeField(auto_now=True)
+    updated_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
         return str(self.user_id)

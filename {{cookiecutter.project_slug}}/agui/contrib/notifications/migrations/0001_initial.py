@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                 ('webhook_seed', models.CharField(blank=True, help_text='Makes the secret, together with the SECRET_KEY.', max_length=32)),
                 ('webhook_gone_at', models.DateTimeField(blank=True, help_text='When the receiver said that it is gone for good.', null=True)),
                 ('language', models.CharField(blank=True, help_text='The language in which the user chose.', max_length=16)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('updated_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
         ),
