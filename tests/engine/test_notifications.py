@@ -481,7 +481,7 @@ def test_the_page_needs_the_sites_own_form(browser: Browser):
 
 def test_the_page_leads_to_the_sign_in(user: Any, settings: Any):
     settings.LOGIN_URL = "/sign-in/"
-    response = Browser().get(PAGE, headers={"accept": "text/html,*/*;q=0.8"})
+    response = Browser().get(PAGE, headers={"sec-fetch-mode": "navigate"})
     assert response.status_code == 302
     assert Browser().get(PAGE).status_code == 401
     assert response["Location"].endswith(f"?next={PAGE}")

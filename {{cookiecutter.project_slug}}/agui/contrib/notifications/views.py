@@ -125,8 +125,8 @@ class ChoicesPage(ChoiceView):
         try:
             return await super()._check_and_respond(request, **kwargs)
         except Unauthorized:
-            # A person comes here from a mail. A program gets the error.
-            if "text/html" not in request.headers.get("Accept", ""):
+            # A person comes here by a link in a mail. A program gets the error.
+            if request.headers.get("Sec-Fetch-Mode") != "navigate":
                 raise
             return redirect_to_login(request.get_full_path())
 
