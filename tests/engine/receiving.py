@@ -120,5 +120,9 @@ async def run_unread(client: Client, text: str = "Go", thread: str = "t1", **bod
     response = await client.post(run_input(text, thread=thread, **body))
     assert response.status_code == 200
     response.close()
+    await runs_ended()
+
+
+async def runs_ended() -> None:
     if live.tasks:
         await asyncio.wait(live.tasks)

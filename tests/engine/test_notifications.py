@@ -24,14 +24,13 @@ from agui.contrib.notifications import mail as mails
 from agui.contrib.notifications.deliver import deliver_all, deliveries
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.models import Run, get_conversation_model
-from agui.runs.live import live
 from agui.runs.recovery import recover
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, fail, say, wait
 from engine import urls
 from engine.clock import Clock
 from engine.conftest import Client, run_input, script
-from engine.receiving import choose, run_unread
+from engine.receiving import choose, run_unread, runs_ended
 from engine.test_recovery import GONE
 
 pytestmark = pytest.mark.database
@@ -118,7 +117,7 @@ async def test_a_reader_who_leaves_before_the_end_counts_for_nothing(client: Cli
         await frames.aclose()
         response.close()
         go_on.set()
-        await asyncio.wait(live.tasks)
+        await runs_ended()
     assert await kinds() == ["run.finished"]
 
 
@@ -150,7 +149,7 @@ async def test_a_run_that_asks_or_fails_is_told_and_one_that_was_stopped_is_not(
         (await client.post(run_input("Go", thread="stopped"))).close()
         await reached.wait()
         await client.http.post("/agent/threads/stopped/cancel/")
-        await asyncio.wait(live.tasks)
+        await runs_ended()
     told = Notification.objects.values_list("thread_id", "kind").order_by("thread_id")
     assert [row async for row in told] == [("asks", "run.waiting"), ("fails", "run.failed")]
     await deliver_all()
@@ -168,7 +167,7 @@ async def test_the_run_of_a_dead_process_is_told_once(client: Client, ada: Any):
         for _ in range(2):
             await recover(ModelConversationStore(), row.scope, "t1")
         go_on.set()
-        await asyncio.wait(live.tasks)
+        await runs_ended()
     assert await kinds() == ["run.failed"]
 
 
@@ -244,7 +243,7 @@ async def test_a_mail_is_in_the_language_of_the_run(client: Client, ada: Any, la
     with script(say("Fine.")):
         response = await client.post(run_input("Los"), accept_language=language)
         response.close()
-        await asyncio.wait(live.tasks)
+        await runs_ended()
     await sync_to_async(translation.activate)("es")
     await deliver_all()
     assert mail.outbox[0].subject == subject
@@ -268,7 +267,7 @@ async def interrupted(client: Client) -> Notification:
         with translation.override("fr"):  # That of the user who meets the dead run
             await recover(ModelConversationStore(), row.scope, "t1")
         go_on.set()
-        await asyncio.wait(live.tasks)
+        await runs_ended()
     return await Notification.objects.aget()
 
 

@@ -9,10 +9,9 @@ pytest.importorskip("redis")
 
 from agui.contrib.notifications.deliver import deliveries
 from agui.contrib.notifications.models import Notification
-from agui.runs.live import live
 from agui.testing import collect, say, wait
 from engine.conftest import Client, run_input, script
-from engine.receiving import allow, choose
+from engine.receiving import allow, choose, runs_ended
 from engine.test_runlog_redis import (  # noqa: F401 # fixtures
     REDIS_SERVER,
     Processes,
@@ -51,8 +50,7 @@ async def test_a_reader_in_another_process_counts_if_it_stays_to_the_end(
             await frames.aclose()
             response.close()
             go_on.set()
-        if live.tasks:
-            await asyncio.wait(live.tasks)
+        await runs_ended()
     if deliveries._forgetting:
         await asyncio.wait(deliveries._forgetting)
     assert await Notification.objects.acount() == (0 if stays else 1)
