@@ -17,16 +17,19 @@ from django.db.backends.signals import connection_created
 from django.test import Client as Browser
 from django.urls import path
 from django.utils import timezone, translation
+from pydantic_ai.usage import RunUsage
 
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.blocking.executor import in_database
 from agui.contrib.notifications import choices, outbox
 from agui.contrib.notifications import mail as mails
 from agui.contrib.notifications.deliver import deliver_all, deliveries
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.models import Run, get_conversation_model
+from agui.part_values import EndedRun
 from agui.runs.recovery import recover
 from agui.stores.model import ModelConversationStore
-from agui.testing import call, collect, fail, say, wait
+from agui.testing import ScriptedModel, call, collect, fail, say, wait
 from engine import urls
 from engine.clock import Clock
 from engine.conftest import Client, run_input, script
@@ -171,19 +174,56 @@ async def test_the_run_of_a_dead_process_is_told_once(client: Client, ada: Any):
     assert await kinds() == ["run.failed"]
 
 
-async def test_a_run_is_told_once_by_each_channel(client: Client, ada: Any):
+async def test_a_run_is_told_once(client: Client, ada: Any):
     with script(say("Fine.")):
         await run_unread(client)
-    first = await Notification.objects.aget()
-    again = Notification(owner=ada, scope=first.scope, thread_id="t1", run=first.run, kind=first.kind, channel="mail")
-    await Notification.objects.abulk_create([again], ignore_conflicts=True)
+    row = await Notification.objects.aget()
+    ended = EndedRun(
+        key=str(row.run),
+        scope=row.scope,
+        owner_id=ada.pk,
+        thread_id="t1",
+        model="test",
+        status="finished",
+        usage=RunUsage(),
+        messages=[],
+    )
+    await in_database(outbox.record, ended)
     assert await kinds() == ["run.finished"]
 
 
-async def test_visitors_and_other_users_are_not_told(client: Client, other_client: Client, ada: Any):
+@pytest.mark.parametrize("by_its_user", [True, False])
+async def test_nobody_is_told_of_a_thread_that_is_gone(client: Client, ada: Any, by_its_user: bool):
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    with script([say("One."), wait(go_on, reached), say("Two.")]):
+        (await client.post(run_input("Go"))).close()
+        await reached.wait()
+        if by_its_user:
+            await client.http.delete("/agent/threads/t1/")
+        else:  # The run goes on, and fails.
+            await Run.objects.all().adelete()
+            await Thread.objects.all().adelete()
+        go_on.set()
+        await runs_ended()
+    assert not await Run.objects.aexists()
+    assert await kinds() == []
+
+
+async def test_other_users_are_not_told(other_client: Client, ada: Any):
     with script(say("Fine.")):
         await run_unread(other_client)
     assert await kinds() == []
+
+
+async def test_visitors_are_not_told_and_choose_nothing(transactional_db: None, settings: Any):
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=ScriptedModel([say("Fine.")])), require_authenticated=False)
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    turn_on(settings, MAIL="opt_out")
+    visitor = Client(None)
+    await run_unread(visitor)
+    assert await Run.objects.filter(status="finished").aexists()
+    assert await kinds() == []
+    assert (await visitor.get("notifications/")).status_code == 401
 
 
 # --- Which users
@@ -274,7 +314,7 @@ async def interrupted(client: Client) -> Notification:
 async def test_a_title_can_write_no_header(client: Client, ada: Any):
     with script(say("Fine.")):
         await run_unread(client)
-    await Thread.objects.aupdate(title="Hi\r\nBcc: eve@site.example\u2028" + "x" * 200)
+    await Thread.objects.aupdate(title="Hi\r\nBcc: eve@site.example\u202e\x1b\u2028" + "x" * 200)
     await deliver_all()
     [sent] = mail.outbox
     assert sent.subject.startswith("The answer is ready: Hi Bcc: eve@site.example xxx")

@@ -1,6 +1,7 @@
 """The addresses that a webhook may have: of hosts that the project allows, and on the Internet."""
 
 import asyncio
+import re
 import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from agui import conf
 from agui.contrib.notifications.conf import NotificationsSettings
 
 MAX_CHARS = 1000
+HOSTNAME = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*")
 PORTS = {"https": 443, "http": 80}
 # The only IPv6 addresses that are assigned to hosts of the Internet, without those in it that lead
 # elsewhere: to protocols, tunnels (Teredo, 6to4) and documentation.
@@ -47,8 +49,8 @@ class Receiver:
             self.port = url.port or PORTS.get(url.scheme, 0)
         except ValueError:
             raise NotSent("invalid_address") from None
-        is_odd = " " in address or "\\" in address or "@" in url.netloc or "#" in address
-        if is_odd or not self.host or not self.port:
+        is_plain = "@" not in url.netloc and "#" not in address and " " not in address
+        if not is_plain or not self.port or not HOSTNAME.fullmatch(self.host):
             raise NotSent("invalid_address")
         self.is_secure = url.scheme == "https"
         self.target = (url.path or "/") + (f"?{url.query}" if url.query else "")
