@@ -16,6 +16,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.utils import timezone
 
+from agui.blocking.executor import in_database
 from agui.contrib.notifications import outbox
 from agui.contrib.notifications.deliver import deliver_all, deliveries
 from agui.contrib.notifications.models import Notification
@@ -131,10 +132,10 @@ async def test_a_result_that_comes_too_late_changes_nothing(
 ):
     with script(say("Fine.")):
         await run_unread(client)
-    [late] = await asyncio.to_thread(outbox.claim, 9)
+    [late] = await in_database(outbox.claim, 9)
     clock.advance(outbox.LEASE_SECONDS)
     await deliver_all()
-    await asyncio.to_thread(outbox.settle, late, "timeout")
+    await in_database(outbox.settle, late, "timeout")
     row = await Notification.objects.aget()
     assert (row.state, row.error) == ("sent", "")
 
