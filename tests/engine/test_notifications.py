@@ -509,6 +509,7 @@ def test_the_page_says_why_an_address_is_refused(browser: Browser):
     page = response.content.decode()
     assert response.status_code == 422
     assert 'aria-invalid="true"' in page
+    assert 'name="mail" checked' in page
     assert '"><b>' not in page
     assert not NotificationChoice.objects.exists()
 

@@ -158,7 +158,10 @@ class ChoicesPage(ChoiceView):
         try:
             choice, secret = await in_database(lambda: choices.change(actor.user.pk, **changes))
         except NotSent:
-            return {"refused": address}
+            # The form stays as the person has filled it in.
+            choice = await in_database(choices.choice_of, actor.user.pk)
+            choice.mail = changes.get("mail", choice.mail)
+            return {"choice": choice, "refused": address}
         return {"choice": choice, "secret": secret, "is_saved": True}
 
     def _render(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
