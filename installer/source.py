@@ -68,6 +68,7 @@ PARTS = {
         "formulas",
         "mcp",
         "mentions",
+        "notifications",
         "observe",
         "pacing",
         "queue",

@@ -179,7 +179,8 @@ def run_cli(template: Path, tmp_path: Path):
 @pytest.fixture(scope="session")
 def environment(rendered: dict[str, Path]) -> Path:
     """A virtual environment with all that any rendered project asks for."""
-    return make_environment(rendered, "uvicorn>=0.35")  # The other server that projects run under
+    # The other server that projects run under, and the reference of what receives webhooks
+    return make_environment(rendered, "uvicorn>=0.35", "standardwebhooks>=1.1")
 
 
 def make_environment(rendered: dict[str, Path], *others: str) -> Path:

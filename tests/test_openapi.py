@@ -38,7 +38,7 @@ def live(rendered, environment: Path, tmp_path_factory: pytest.TempPathFactory) 
     project = tmp_path_factory.mktemp("documented") / "project"
     shutil.copytree(rendered["demo"], project)
     furnish_project(project, environment)
-    with serve(project, MCP_ENDPOINT="1", TRANSCRIPTION_URL="http://127.0.0.1:9/v1") as live:
+    with serve(project, MCP_ENDPOINT="1", NOTIFY_BY_MAIL="opt_in", TRANSCRIPTION_URL="http://127.0.0.1:9/v1") as live:
         yield live
 
 
@@ -134,6 +134,10 @@ def test_what_succeeds_is_as_documented(live: LiveProject, ask):
     assert "add_task" in [one["name"] for one in ask("listTools").json()]
     assert ask("listSkills").json()
     assert ask("listMentions").json() == {"mentions": []}
+    assert ask("readNotifications").json()["mail"]["on"] is False
+    assert ask("changeNotifications", {"mail": True}).json()["mail"]["on"] is True
+    assert ask("testWebhook").status_code == 404
+    assert "<form" in ask("showNotifications").text
     assert ask("readCapabilities").json()["identity"]
     assert ask("mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).json()["result"]["tools"]
     assert ask("health").json() == {"status": "ok", "database": True}

@@ -114,7 +114,14 @@ def test_names_of_settings_exist():
     sections = [conf.EngineSettings, conf.Retention, *of_parts]
     known = {name.upper() for section in sections for name in section.model_fields}
     known |= {variable for section in of_parts for variable in section.environment.values()}
-    assert named - known == {"DATABASE_URL", "MEDIA_ROOT", "AGENT_MODEL", "SESSION_COOKIE_AGE"}
+    assert named - known == {
+        "DATABASE_URL",
+        "MEDIA_ROOT",
+        "AGENT_MODEL",
+        "SESSION_COOKIE_AGE",
+        "SECRET_KEY",
+        "EMAIL_HOST",
+    }
 
 
 def test_the_life_of_dead_tokens_is_told():

@@ -19,6 +19,7 @@ from pydantic_ai.messages import ModelResponse, TextPart
 from agui.contrib.attachments.models import Attachment
 from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.feedback.models import Feedback
+from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.spending.models import Budget, RunSpending
 from agui.models import AuditRecord, Message, Run, get_conversation_model
 from agui.runs.live import live
@@ -96,6 +97,8 @@ async def leave_traces(client, name):
     queued = {"message": {"id": f"{name}-m", "role": "user", "content": "And then?"}}
     path = f"/agent/threads/{name}-fork/messages/"
     assert (await client.http.post(path, queued, content_type="application/json")).status_code == 202
+    await NotificationChoice.objects.acreate(user=client.user, mail=True)
+    await Notification.objects.acreate(scope=f"user:{client.user.pk}", owner=client.user, run=uuid4())
     await Budget.objects.acreate(user=client.user, period="day", tokens=10**6)
     run = await Run.objects.filter(thread_id=f"{name}-1").afirst()
     await RunSpending.objects.acreate(run=uuid4(), scope=f"user:{client.user.pk}", owner=client.user)

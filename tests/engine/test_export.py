@@ -25,6 +25,7 @@ from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.export.document import write_document
 from agui.contrib.feedback.models import Feedback
+from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.spending.models import Budget, RunSpending, Spending
 from agui.models import ApiToken, AuditRecord, Message, Run, get_conversation_model
@@ -64,6 +65,8 @@ ABSENT = {
         "state": "the message's, soon",
     },
     Feedback: {"id": "ours"},
+    NotificationChoice: {"id": "ours", "webhook_seed": "half of a secret"},
+    Notification: {"scope": "as Thread's"},
     QueuedMessage: {"id": "ours", "scope": "as Thread's", "changes": "ours", "run": "ours"},
     AuditRecord: {"id": "ours", "error": "for operators"},
     ApiToken: {"id": "ours", "digest": "a secret"},
@@ -110,6 +113,8 @@ class Marked:
         )
         self.message = self.make(Message, user, thread=self.thread, data=lambda mark: dump(mark)[0])
         self.make(Feedback, user, thread=self.thread)
+        self.make(NotificationChoice, user)
+        self.make(Notification, user)
         self.make(QueuedMessage, user)
         self.run = self.make(Run, user, draft=dump, status=lambda mark: mark[:16])
         self.make(Spending, user)

@@ -148,10 +148,7 @@ class Part(AppConfig):
         return ()
 
     def file_id(self, run: Any, file: "BinaryContent") -> str:
-        """Return the id of a file that the part has kept of a run; '' if it has not.
-
-        The stored answer has the id instead of the bytes. `run` is a ServedRun.
-        """
+        """Return the id by which a stored answer names a file; '' if the part does not keep it."""
         return ""
 
     # --- A run
@@ -225,6 +222,9 @@ class Part(AppConfig):
         This is called off the event loop, and once for each run, even if its process has died. It
         is not called for a run whose user was deleted meanwhile.
         """
+
+    def end_read(self, log: Any) -> None:
+        """Hear that a reader has read a RunLog to its end. The event loop calls it: don't wait."""
 
     def models_used(self, actor: "Actor", model: str, usage: "RunUsage") -> None:
         """Record a tool call's requests to models over MCP. This is called off the event loop."""

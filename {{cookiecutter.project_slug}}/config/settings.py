@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "agui.contrib.formulas",
     "agui.contrib.mcp",
     "agui.contrib.mentions",
+    "agui.contrib.notifications",
     "agui.contrib.observe",
     "agui.contrib.pacing",
     "agui.contrib.queue",

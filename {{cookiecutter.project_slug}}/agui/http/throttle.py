@@ -82,6 +82,18 @@ async def throttle(request: HttpRequest, actor: Actor) -> None:
         windows.append(Window.from_rate("token", token, rates.token))
     if rates.user:
         windows.append(Window.from_rate("user", owner_of(actor.scope), rates.user))
+    await _take_or_refuse(windows)
+
+
+async def throttle_action(name: str, actor: Actor, rate: str) -> None:
+    """Take a place of a user's for something else that costs, such as "5/minute".
+
+    Raises TooManyRequests.
+    """
+    await _take_or_refuse([Window.from_rate(name, owner_of(actor.scope), rate)])
+
+
+async def _take_or_refuse(windows: list[Window]) -> None:
     if not windows:
         return
     seconds = await sync_to_async(_take)(windows)

@@ -14,7 +14,7 @@ from weakref import WeakSet, ref
 
 from pydantic_ai import CancellationToken
 
-from agui import clock, conf
+from agui import clock, conf, parts
 from agui.errors import AtCapacity, Conflict, TooManyRequests
 from agui.namespaces import owner_of
 
@@ -127,6 +127,8 @@ class RunLog:
                 if self.frames and after > len(self.frames) - self.is_cut:
                     # This reader has frames that were lost when the run's process died.
                     yield self.frames[-1]
+                for part in parts.implementing("end_read"):
+                    part.end_read(self)
                 return
             else:
                 try:

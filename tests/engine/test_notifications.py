@@ -1,0 +1,588 @@
+"""Who is told of a run's end: its user, once, if they have chosen so, and if nobody has read it."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.core import mail
+from django.core.management import call_command
+from django.db.backends.signals import connection_created
+from django.test import Client as Browser
+from django.urls import path
+from django.utils import timezone, translation
+from pydantic_ai.usage import RunUsage
+
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
+from agui.blocking.executor import in_database
+from agui.contrib.notifications import choices, outbox
+from agui.contrib.notifications import mail as mails
+from agui.contrib.notifications.deliver import deliver_all, deliveries
+from agui.contrib.notifications.models import Notification, NotificationChoice
+from agui.models import Run, get_conversation_model
+from agui.part_values import EndedRun
+from agui.runs.recovery import recover
+from agui.stores.model import ModelConversationStore
+from agui.testing import ScriptedModel, call, collect, fail, say, wait
+from engine import urls
+from engine.clock import Clock
+from engine.conftest import Client, run_input, script
+from engine.receiving import choose, run_unread, runs_ended
+from engine.test_recovery import GONE
+
+pytestmark = pytest.mark.database
+
+Thread = get_conversation_model()
+
+urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
+
+
+def turn_on(settings: Any, **section: Any) -> None:
+    whole = {"MAIL": "opt_in", "SITE_URL": "https://site.example", "WAIT_SECONDS": 0, **section}
+    settings.AGUI = {**settings.AGUI, "NOTIFICATIONS": whole}
+
+
+@pytest.fixture(autouse=True)
+def by_mail(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn_on(settings)
+    # The tests send what is due themselves, and see what that is before.
+    monkeypatch.setattr(deliveries, "start", lambda: None)
+
+
+@pytest.fixture
+async def ada(user: Any) -> Any:
+    user.email = "ada@site.example"
+    await user.asave()
+    await choose(user, mail=True)
+    return user
+
+
+async def kinds() -> list[str]:
+    return [kind async for kind in Notification.objects.values_list("kind", flat=True)]
+
+
+async def read() -> None:
+    """Wait until what readers have read is known."""
+    if deliveries._forgetting:
+        await asyncio.wait(deliveries._forgetting)
+
+
+# --- Which runs
+
+
+async def test_who_has_gone_is_told_by_mail(client: Client, ada: Any):
+    with script(say("Fine.")):
+        await run_unread(client, "What is new?")
+    assert await kinds() == ["run.finished"]
+    assert await deliver_all() == 1
+    [sent] = mail.outbox
+    assert sent.to == ["ada@site.example"]
+    assert sent.subject == "The answer is ready: What is new?"
+    assert "https://site.example/?thread=t1" in sent.body
+    assert "https://site.example/agent/notifications/page/" in sent.body
+    assert "Fine." not in sent.body
+    assert await deliver_all() == 0
+
+
+async def test_who_reads_the_end_is_not_told(client: Client, ada: Any):
+    with script(say("Fine.")):
+        await client.run("Go")
+    await read()
+    assert await kinds() == []
+
+
+async def test_one_of_two_readers_is_enough(client: Client, ada: Any):
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    with script([say("One."), wait(go_on, reached)]):
+        first = await client.post(run_input("Go"))
+        await reached.wait()
+        second = await client.get("threads/t1/events/")
+        first.close()
+        go_on.set()
+        await collect(second)
+    await read()
+    assert await kinds() == []
+
+
+async def test_a_reader_who_leaves_before_the_end_counts_for_nothing(client: Client, ada: Any):
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    with script([say("One."), wait(go_on, reached)]):
+        response = await client.post(run_input("Go"))
+        frames = aiter(response.streaming_content)
+        await anext(frames)
+        await reached.wait()
+        await frames.aclose()
+        response.close()
+        go_on.set()
+        await runs_ended()
+    assert await kinds() == ["run.finished"]
+
+
+async def test_who_comes_back_in_time_is_not_told(client: Client, ada: Any, settings: Any):
+    turn_on(settings, WAIT_SECONDS=60)
+    with script(say("Fine.")):
+        await run_unread(client)
+    assert await deliver_all() == 0
+    await collect(await client.get("threads/t1/events/"))
+    await read()
+    assert await kinds() == []
+
+
+async def test_who_has_seen_the_answer_on_a_page_is_not_told(client: Client, ada: Any):
+    with script(say("Fine.")):
+        await run_unread(client)
+    await client.http.patch("/agent/threads/t1/", '{"unread": false}', content_type="application/json")
+    await deliver_all()
+    assert (mail.outbox, await kinds()) == ([], [])
+
+
+async def test_a_run_that_asks_or_fails_is_told_and_one_that_was_stopped_is_not(client: Client, ada: Any):
+    with script(call("wipe", what="disk")):
+        await run_unread(client, thread="asks")
+    with script(fail(RuntimeError("secret cause"))):
+        await run_unread(client, thread="fails")
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    with script([say("One."), wait(go_on, reached)]):
+        (await client.post(run_input("Go", thread="stopped"))).close()
+        await reached.wait()
+        await client.http.post("/agent/threads/stopped/cancel/")
+        await runs_ended()
+    told = Notification.objects.values_list("thread_id", "kind").order_by("thread_id")
+    assert [row async for row in told] == [("asks", "run.waiting"), ("fails", "run.failed")]
+    await deliver_all()
+    assert {one.subject for one in mail.outbox} == {"Your decision is needed: Go", "The answer has failed: Go"}
+    assert "secret cause" not in str([one.message() for one in mail.outbox])
+
+
+async def test_the_run_of_a_dead_process_is_told_once(client: Client, ada: Any):
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    with script([say("One."), wait(go_on, reached)]):
+        (await client.post(run_input("Go"))).close()
+        await reached.wait()
+        row = await Run.objects.aget()
+        await Run.objects.aupdate(process=GONE)
+        for _ in range(2):
+            await recover(ModelConversationStore(), row.scope, "t1")
+        go_on.set()
+        await runs_ended()
+    assert await kinds() == ["run.failed"]
+
+
+async def test_a_run_is_told_once(client: Client, ada: Any):
+    with script(say("Fine.")):
+        await run_unread(client)
+    row = await Notification.objects.aget()
+    ended = EndedRun(
+        key=str(row.run),
+        scope=row.scope,
+        owner_id=ada.pk,
+        thread_id="t1",
+        model="test",
+        status="finished",
+        usage=RunUsage(),
+        messages=[],
+    )
+    await in_database(outbox.record, ended)
+    assert await kinds() == ["run.finished"]
+
+
+@pytest.mark.parametrize("by_its_user", [True, False])
+async def test_nobody_is_told_of_a_thread_that_is_gone(client: Client, ada: Any, by_its_user: bool):
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    with script([say("One."), wait(go_on, reached), say("Two.")]):
+        (await client.post(run_input("Go"))).close()
+        await reached.wait()
+        if by_its_user:
+            await client.http.delete("/agent/threads/t1/")
+        else:  # The run goes on, and fails.
+            await Run.objects.all().adelete()
+            await Thread.objects.all().adelete()
+        go_on.set()
+        await runs_ended()
+    assert not await Run.objects.aexists()
+    assert await kinds() == []
+
+
+async def test_other_users_are_not_told(other_client: Client, ada: Any):
+    with script(say("Fine.")):
+        await run_unread(other_client)
+    assert await kinds() == []
+
+
+async def test_visitors_are_not_told_and_choose_nothing(transactional_db: None, settings: Any):
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=ScriptedModel([say("Fine.")])), require_authenticated=False)
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    turn_on(settings, MAIL="opt_out")
+    visitor = Client(None)
+    await run_unread(visitor)
+    assert await Run.objects.filter(status="finished").aexists()
+    assert await kinds() == []
+    assert (await visitor.get("notifications/")).status_code == 401
+
+
+# --- Which users
+
+
+async def test_nobody_is_told_unless_they_have_chosen_so(client: Client, user: Any):
+    with script(say("Fine.")):
+        await run_unread(client)
+    assert await kinds() == []
+
+
+async def test_all_are_told_but_those_who_turn_it_off(client: Client, other_client: Client, settings: Any, other: Any):
+    turn_on(settings, MAIL="opt_out")
+    await choose(other, mail=False)
+    with script(say("Fine."), say("Fine.")):
+        await run_unread(client, thread="a")
+        await run_unread(other_client, thread="b")
+    assert [row.thread_id async for row in Notification.objects.all()] == ["a"]
+
+
+@pytest.mark.parametrize("what", ["choice", "account", "setting", "thread", "user"])
+async def test_what_has_changed_meanwhile_counts(client: Client, ada: Any, settings: Any, what: str):
+    with script(say("Fine.")):
+        await run_unread(client)
+    if what == "choice":
+        await choose(ada, mail=False)
+    elif what == "account":
+        ada.is_active = False
+        await ada.asave()
+    elif what == "setting":
+        turn_on(settings, MAIL="off", WEBHOOK_HOSTS=["hooks.example"])
+    elif what == "thread":
+        await client.http.delete("/agent/threads/t1/")
+    else:
+        await ada.adelete()
+    await deliver_all()
+    assert (mail.outbox, await kinds()) == ([], [])
+    assert await NotificationChoice.objects.acount() == (what != "user")
+
+
+async def test_a_user_without_an_address_is_given_up_at_once(client: Client, user: Any):
+    await choose(user, mail=True)
+    with script(say("Fine.")):
+        await run_unread(client)
+    await deliver_all()
+    row = await Notification.objects.aget()
+    assert (row.state, row.error, row.attempts) == ("given_up", "no_address", 1)
+
+
+# --- Mails
+
+
+@pytest.mark.parametrize(
+    ("language", "subject"), [("de", "Die Antwort ist da: Los"), ("fr", "La réponse est prête\u00a0: Los")]
+)
+async def test_a_mail_is_in_the_language_of_the_run(client: Client, ada: Any, language: str, subject: str):
+    with script(say("Fine.")):
+        response = await client.post(run_input("Los"), accept_language=language)
+        response.close()
+        await runs_ended()
+    await sync_to_async(translation.activate)("es")
+    await deliver_all()
+    assert mail.outbox[0].subject == subject
+
+
+async def test_a_mail_about_a_dead_process_is_in_the_language_of_the_users_choice(client: Client, ada: Any):
+    await NotificationChoice.objects.aupdate(language="de")
+    ended = await interrupted(client)
+    assert ended.language == ""
+    await deliver_all()
+    assert mail.outbox[0].subject == "Die Antwort ist fehlgeschlagen: Go"
+
+
+async def interrupted(client: Client) -> Notification:
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    with script([say("One."), wait(go_on, reached)]):
+        (await client.post(run_input("Go"))).close()
+        await reached.wait()
+        row = await Run.objects.aget()
+        await Run.objects.aupdate(process=GONE)
+        with translation.override("fr"):  # That of the user who meets the dead run
+            await recover(ModelConversationStore(), row.scope, "t1")
+        go_on.set()
+        await runs_ended()
+    return await Notification.objects.aget()
+
+
+async def test_a_title_can_write_no_header(client: Client, ada: Any):
+    with script(say("Fine.")):
+        await run_unread(client)
+    await Thread.objects.aupdate(title="Hi\r\nBcc: eve@site.example\u202e\x1b\u2028" + "x" * 200)
+    await deliver_all()
+    [sent] = mail.outbox
+    assert sent.subject.startswith("The answer is ready: Hi Bcc: eve@site.example xxx")
+    assert len(sent.subject) <= len("The answer is ready: ") + 80
+    assert "Bcc" not in sent.message()
+
+
+async def test_mails_name_no_title_if_the_project_says_so(client: Client, ada: Any, settings: Any):
+    turn_on(settings, TITLES=False)
+    with script(say("Fine.")):
+        await run_unread(client, "private words")
+    await deliver_all()
+    assert mail.outbox[0].subject == "The answer is ready"
+    assert "private words" not in str(mail.outbox[0].message())
+
+
+async def test_a_mail_that_is_sent_twice_is_one_mail(client: Client, ada: Any, clock: Clock):
+    with script(say("Fine.")):
+        await run_unread(client)
+    for _ in range(2):  # The first process dies before it records that it has sent the mail.
+        [row] = await in_database(outbox.claim, 9)
+        await in_database(send_mail, row)
+        clock.advance(outbox.LEASE_SECONDS)
+    first, second = mail.outbox
+    assert first.message()["Message-ID"] == second.message()["Message-ID"]
+    assert first.message()["Auto-Submitted"] == "auto-generated"
+
+
+def send_mail(row: Notification) -> None:
+    mails.send(row, choices.choice_of(row.owner_id))
+
+
+async def test_a_mail_server_that_fails_is_tried_again(client: Client, ada: Any, settings: Any, clock: Clock):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9  # Nobody listens there.
+    with script(say("Fine.")):
+        await run_unread(client)
+    await deliver_all()
+    row = await Notification.objects.aget()
+    assert (row.state, row.error, row.attempts) == ("pending", "mail_failed", 1)
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    assert await deliver_all() == 0
+    clock.advance(outbox.PAUSES[0])
+    assert await deliver_all() == 1
+    assert len(mail.outbox) == 1
+
+
+# --- The cost of what is not used
+
+
+@pytest.fixture
+def asked() -> Iterator[list[str]]:
+    """The queries about notifications, on connections that are opened from now on: those of the engine's threads."""
+    asked: list[str] = []
+
+    def watch(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if "agui_notifications" in sql:
+            asked.append(sql)
+        return execute(sql, params, many, context)
+
+    def begin(connection: Any, **kwargs: Any) -> None:
+        connection.execute_wrappers.append(watch)
+
+    connection_created.connect(begin)
+    yield asked
+    connection_created.disconnect(begin)
+
+
+@pytest.mark.parametrize(("section", "number"), [({"MAIL": "off"}, 0), ({"MAIL": "opt_in"}, 1)])
+async def test_a_run_asks_the_database_nothing_unless_the_project_tells_users(
+    client: Client, settings: Any, asked: list[str], section: Any, number: int
+):
+    turn_on(settings, **section)
+    with script(say("Fine.")):
+        await client.run("Go")
+        await read()
+    assert len(asked) == number, asked
+
+
+# --- What a user chooses
+
+
+class Choosing:
+    """The routes, as a client uses them."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    async def get(self) -> Any:
+        response = await self.client.get("notifications/")
+        assert response.status_code == 200
+        return json.loads(response.content)
+
+    async def patch(self, status: int = 200, **body: Any) -> Any:
+        response = await self.client.http.patch(
+            "/agent/notifications/", json.dumps(body), content_type="application/json"
+        )
+        assert response.status_code == status, response.content
+        return json.loads(response.content)
+
+
+HOOK = "https://hooks.example/agent"
+
+
+async def test_a_client_chooses(client: Client, user: Any, settings: Any):
+    turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
+    chosen = Choosing(client)
+    assert await chosen.get() == {
+        "mail": {"on": False, "address": ""},
+        "webhook": {"address": None, "is_gone": False, "hosts": ["hooks.example"]},
+    }
+    secret = (await chosen.patch(mail=True, webhook=HOOK)).pop("secret")
+    assert secret.startswith("whsec_")
+    assert "secret" not in await chosen.patch(webhook=HOOK)
+    assert "secret" not in await chosen.patch(mail=False)
+    # Each address has another secret, and so has each demand for a new one.
+    others = [await chosen.patch(webhook=f"{HOOK}/2"), await chosen.patch(webhook=f"{HOOK}/2", new_secret=True)]
+    assert len({secret, *(other["secret"] for other in others)}) == 3
+    assert await chosen.get() == {
+        "mail": {"on": False, "address": ""},
+        "webhook": {"address": f"{HOOK}/2", "is_gone": False, "hosts": ["hooks.example"]},
+    }
+    await chosen.patch(webhook=None)
+    assert (await chosen.get())["webhook"]["address"] is None
+
+
+async def test_a_choice_is_its_users_own(client: Client, other_client: Client, settings: Any):
+    turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
+    await Choosing(client).patch(mail=True, webhook=HOOK)
+    assert (await Choosing(other_client).get())["webhook"]["address"] is None
+    assert not (await Choosing(other_client).get())["mail"]["on"]
+
+
+@pytest.mark.parametrize("body", [{"mail": 1}, {"mail": None}, {"webhook": 5}, {"new_secret": "yes"}])
+async def test_what_is_no_choice_is_refused(client: Client, settings: Any, body: Any):
+    turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
+    await Choosing(client).patch(400, **body)
+
+
+async def test_an_address_that_is_not_allowed_is_refused(client: Client, settings: Any):
+    turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
+    refused = await Choosing(client).patch(422, webhook="https://elsewhere.example/")
+    assert refused["reason"] == "not_allowed"
+    assert await NotificationChoice.objects.acount() == 0
+
+
+@pytest.mark.parametrize("path", ["notifications/", "notifications/test/"])
+async def test_without_an_account_nobody_chooses(user: Any, path: str):
+    assert (await Client(None).get(path)).status_code == 401
+
+
+async def test_a_project_that_tells_nobody_has_no_choices(client: Client, settings: Any):
+    turn_on(settings, MAIL="off")
+    assert (await client.get("notifications/")).status_code == 404
+
+
+# --- The page
+
+
+@pytest.fixture
+def browser(user: Any, settings: Any) -> Browser:
+    turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
+    browser = Browser(enforce_csrf_checks=True)
+    browser.force_login(user)
+    return browser
+
+
+PAGE = "/agent/notifications/page/"
+
+
+def submit(browser: Browser, **form: str) -> Any:
+    browser.get(PAGE)
+    token = browser.cookies["csrftoken"].value
+    return browser.post(PAGE, {"csrfmiddlewaretoken": token, **form})
+
+
+def test_a_person_chooses_on_a_page(browser: Browser, user: Any):
+    page = submit(browser, mail="on", webhook=HOOK, do="save").content.decode()
+    assert "whsec_" in page
+    choice = NotificationChoice.objects.get()
+    assert (choice.mail, choice.webhook) == (True, HOOK)
+    assert "whsec_" not in browser.get(PAGE).content.decode()
+    again = submit(browser, webhook=HOOK, do="save").content.decode()
+    assert "whsec_" not in again
+    choice.refresh_from_db()
+    assert (choice.mail, choice.webhook) == (False, HOOK)
+    assert "whsec_" in submit(browser, webhook=HOOK, do="secret").content.decode()
+
+
+def test_the_page_says_why_an_address_is_refused(browser: Browser):
+    response = submit(browser, mail="on", webhook='https://elsewhere.example/"><b>', do="save")
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert 'aria-invalid="true"' in page
+    assert 'name="mail" checked' in page
+    assert '"><b>' not in page
+    assert not NotificationChoice.objects.exists()
+
+
+def test_the_page_needs_the_sites_own_form(browser: Browser):
+    assert browser.post(PAGE, {"mail": "on"}).status_code == 403
+    assert not NotificationChoice.objects.exists()
+
+
+def test_the_page_leads_to_the_sign_in(user: Any, settings: Any):
+    settings.LOGIN_URL = "/sign-in/"
+    response = Browser().get(PAGE, headers={"sec-fetch-mode": "navigate"})
+    assert response.status_code == 302
+    assert Browser().get(PAGE).status_code == 401
+    assert response["Location"].endswith(f"?next={PAGE}")
+
+
+@pytest.mark.parametrize(("language", "words"), [("de", "Benachrichtigungen"), ("ar", 'dir="rtl"'), ("ja", "通知")])
+def test_the_page_speaks_the_users_language(browser: Browser, language: str, words: str):
+    assert words in browser.get(PAGE, headers={"accept-language": language}).content.decode()
+
+
+# --- What is kept
+
+
+@pytest.fixture
+def chief(user: Any, settings: Any) -> Browser:
+    settings.ROOT_URLCONF = __name__
+    chief = Browser()
+    chief.force_login(get_user_model().objects.create_superuser("chief"))
+    return chief
+
+
+async def test_an_administrator_sees_what_was_sent_and_no_secret(
+    client: Client, ada: Any, settings: Any, chief: Browser
+):
+    turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
+    await choose(ada, address=f"{HOOK}?key=s3cret")
+    with script(say("Fine.")):
+        await run_unread(client)
+    row = await Notification.objects.filter(channel="mail").aget()
+    for part in ("", f"{row.pk}/change/"):
+        response = await sync_to_async(chief.get)(f"/admin/agui_notifications/notification/{part}")
+        page = response.content.decode()
+        assert "ada" in page
+        assert "s3cret" not in page
+        assert "hooks.example" not in page
+    response = await sync_to_async(chief.get)("/admin/agui_notifications/notificationchoice/")
+    assert response.status_code == 404
+
+
+async def test_old_rows_go(client: Client, ada: Any):
+    with script(say("Fine.")):
+        await run_unread(client)
+    out = StringIO()
+    await Notification.objects.aupdate(created_at=timezone.now() - timedelta(days=31))
+    await sync_to_async(call_command)("prune_agent_data", stdout=out)
+    assert "notifications: 1" in out.getvalue()
+    assert await kinds() == []
+
+
+def test_the_command_sends_what_is_due(client: Client, user: Any):
+    user.email = "ada@site.example"
+    user.save()
+    async_to_sync(choose)(user, mail=True)
+    Notification.objects.create(
+        owner=user, scope=f"user:{user.pk}", thread_id="t1", run=user_run(), kind="run.finished", channel="mail"
+    )
+    out = StringIO()
+    call_command("send_notifications", stdout=out)
+    assert out.getvalue() == "Tried to send 1 notifications.\n"
+    assert len(mail.outbox) == 1
+
+
+def user_run() -> str:
+    return "00000000-0000-4000-8000-000000000001"

@@ -1,0 +1,56 @@
+"""A reader in another process has read the end of a run as one in its own process has."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+pytest.importorskip("redis")
+
+from agui.contrib.notifications.deliver import deliveries
+from agui.contrib.notifications.models import Notification
+from agui.testing import collect, say, wait
+from engine.conftest import Client, run_input, script
+from engine.receiving import allow, choose, runs_ended
+from engine.test_runlog_redis import (  # noqa: F401 # fixtures
+    REDIS_SERVER,
+    Processes,
+    patience,
+    processes,
+    server,
+)
+
+pytestmark = [pytest.mark.skipif(not REDIS_SERVER, reason="redis-server is not installed"), pytest.mark.database]
+
+
+@pytest.mark.parametrize("stays", [True, False])
+async def test_a_reader_in_another_process_counts_if_it_stays_to_the_end(
+    client: Client,
+    user: Any,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    processes: Processes,  # noqa: F811
+    stays: bool,
+):
+    allow(settings, "localhost")
+    await choose(user, address="http://localhost/")
+    monkeypatch.setattr(deliveries, "start", lambda: None)
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    with script([say("One."), wait(go_on, reached), say("Two.")]):
+        (await client.post(run_input("Go"))).close()
+        await reached.wait()
+        with processes.elsewhere():
+            response = await client.get("threads/t1/events/")
+        if stays:
+            go_on.set()
+            await collect(response)
+        else:
+            frames = aiter(response.streaming_content)
+            await anext(frames)
+            await frames.aclose()
+            response.close()
+            go_on.set()
+        await runs_ended()
+    if deliveries._forgetting:
+        await asyncio.wait(deliveries._forgetting)
+    assert await Notification.objects.acount() == (0 if stays else 1)

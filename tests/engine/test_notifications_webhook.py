@@ -1,0 +1,644 @@
+"""Webhooks, as a receiver gets them over the network; receivers that fail, and addresses that are refused."""
+
+import asyncio
+import json
+import logging
+import re
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("standardwebhooks")
+pytest.importorskip("cryptography")
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+from django.test import RequestFactory
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from agui.blocking.executor import in_database
+from agui.contrib.notifications import choices, outbox, webhook
+from agui.contrib.notifications.deliver import deliver_all, deliveries
+from agui.contrib.notifications.models import Notification, NotificationChoice
+from agui.contrib.notifications.receivers import NotSent, Receiver, is_public
+from agui.testing import call, say
+from engine import pages
+from engine.clock import Clock
+from engine.conftest import Client, script
+from engine.receiving import OK, allow, answer, choose, receiving, run_unread
+from engine.receiving import Receiver as Hook
+
+pytestmark = pytest.mark.database
+
+
+@pytest.fixture
+async def hook(settings: Any) -> AsyncIterator[Hook]:
+    async with receiving() as receiver:
+        allow(settings, receiver.host)
+        yield receiver
+
+
+@pytest.fixture
+async def secret(user: Any, hook: Hook) -> str:
+    return await choose(user, address=hook.url)
+
+
+@pytest.fixture
+def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the test send what is due, and not the server."""
+    monkeypatch.setattr(deliveries, "start", lambda: None)
+
+
+async def one() -> Notification:
+    return await Notification.objects.aget()
+
+
+async def settled() -> Notification:
+    """The one row, after the attempt whose request has arrived is recorded."""
+    async with asyncio.timeout(60):
+        while deliveries._sending:
+            await asyncio.wait(set(deliveries._sending))
+    return await one()
+
+
+# --- What is sent
+
+
+async def test_a_run_that_ends_unread_arrives_signed(client: Client, hook: Hook, secret: str, user: Any):
+    with script(say("The password is swordfish.")):
+        await run_unread(client, "Tell me the password")
+    [request] = await hook.arrived()
+    row = await settled()
+    assert request.line == "POST /hooks/agent?key=s3cret HTTP/1.1"
+    assert request.headers["host"] == hook.host
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["webhook-id"] == str(row.pk)
+    assert Webhook(secret).verify(request.body, request.headers) == {
+        "type": "run.finished",
+        "timestamp": row.created_at.isoformat().replace("+00:00", "Z"),
+        "data": {
+            "thread_id": "t1",
+            "run_id": str(row.run),
+            "agent": "agui",
+            "url": "https://site.example/?thread=t1",
+        },
+    }
+    assert (row.state, row.attempts, row.error) == ("sent", 1, "")
+    assert row.sent_at is not None
+
+
+async def test_nothing_that_was_said_or_is_secret_is_in_a_webhook(
+    client: Client, hook: Hook, secret: str, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.DEBUG)
+    with script(call("wipe", what="swordfish")):
+        await run_unread(client, "Tell me the password")
+    hook.answers = [answer(500, "X-Secret: of the receiver")]
+    [request] = await hook.arrived()
+    await settled()
+    assert request.json["type"] == "run.waiting"
+    sent = f"{request.headers} {request.body.decode()}"
+    for word in ("swordfish", "password", secret, "authorization", "cookie"):
+        assert word not in sent
+    for word in ("s3cret", secret, "swordfish"):
+        assert word not in caplog.text
+
+
+async def test_what_was_changed_on_the_way_is_refused(client: Client, hook: Hook, secret: str):
+    with script(say("Fine.")):
+        await run_unread(client)
+    [request] = await hook.arrived()
+    verify = Webhook(secret).verify
+    later = str(int(request.headers["webhook-timestamp"]) + 1)
+    for headers in ({"webhook-id": "another"}, {"webhook-timestamp": later}, {"webhook-signature": "v1,AAAA"}):
+        with pytest.raises(WebhookVerificationError):
+            verify(request.body, {**request.headers, **headers})
+    with pytest.raises(WebhookVerificationError):
+        verify(request.body.replace(b"t1", b"t2"), request.headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook("whsec_" + "A" * 43 + "=").verify(request.body, request.headers)
+
+
+async def test_an_old_one_is_a_replay(client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock):
+    clock.stop(datetime.now(UTC) - timedelta(minutes=6))
+    with script(say("Fine.")):
+        await run_unread(client)
+    await deliver_all()
+    [request] = hook.requests
+    with pytest.raises(WebhookVerificationError, match="too old"):
+        Webhook(secret).verify(request.body, request.headers)
+
+
+async def test_each_attempt_has_the_id_and_a_time_of_its_own(
+    client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock
+):
+    hook.answers = [answer(503), OK]
+    with script(say("Fine.")):
+        await run_unread(client)
+    await deliver_all()
+    clock.advance(outbox.PAUSES[0])
+    await deliver_all()
+    first, second = hook.requests
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    assert first.body == second.body
+    sent = [int(request.headers["webhook-timestamp"]) for request in hook.requests]
+    assert sent[1] - sent[0] == outbox.PAUSES[0]
+    Webhook(secret).verify(second.body, second.headers)
+
+
+async def test_receivers_go_on_while_the_secret_key_changes(
+    client: Client, hook: Hook, secret: str, settings: Any, user: Any
+):
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another " * 8
+    with script(say("Fine.")):
+        await run_unread(client)
+    [request] = await hook.arrived()
+    Webhook(secret).verify(request.body, request.headers)
+    choice = await in_database(choices.choice_of, user.pk)
+    Webhook(webhook.secret_of(user.pk, choice.webhook_seed)).verify(request.body, request.headers)
+
+
+async def test_a_users_secret_is_not_that_of_another(user: Any, other: Any):
+    assert webhook.secret_of(user.pk, "seed") != webhook.secret_of(other.pk, "seed")
+
+
+def test_the_signature_is_that_of_the_reference(clock: Clock):
+    clock.stop(datetime(2021, 2, 25, 14, 52, 10, tzinfo=UTC))
+    body = b'{"test": 2432232314}'
+    headers = webhook.headers_of("msg_p5jXN8AQM9LWM0D4loKWxJek", body, 1, "seed")
+    reference = Webhook(webhook.secret_of(1, "seed"))
+    expected = reference.sign(headers["webhook-id"], datetime(2021, 2, 25, 14, 52, 10), body.decode())
+    assert headers["webhook-timestamp"] == "1614264730"
+    assert headers["webhook-signature"] == expected
+
+
+# --- Receivers that fail
+
+
+async def test_it_is_tried_again_after_pauses_that_grow_and_given_up_after_a_day(
+    client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock
+):
+    hook.answers = [answer(500)]
+    with script(say("Fine.")):
+        await run_unread(client)
+    began, pauses = clock.now(), []
+    while (row := await one()).state == "pending":
+        pause = (row.next_at - clock.now()).total_seconds()
+        if pause > 0:
+            pauses.append(pause)
+            clock.advance(pause - 0.5)
+            assert await deliver_all() == 0
+            clock.advance(0.5)
+        assert await deliver_all() == 1
+    assert tuple(pauses) == outbox.PAUSES
+    assert sorted(pauses) == pauses
+    assert 23 * 3600 < (clock.now() - began).total_seconds() < 25 * 3600
+    assert (row.state, row.error, row.attempts) == ("given_up", "http_500", len(outbox.PAUSES) + 1)
+    assert len(hook.requests) == len(outbox.PAUSES) + 1
+    clock.advance(100_000)
+    assert await deliver_all() == 0
+
+
+@pytest.mark.parametrize("status", [200, 202, 204])
+async def test_a_status_of_success_is_enough(client: Client, hook: Hook, secret: str, status: int):
+    hook.answers = [answer(status)]
+    with script(say("Fine.")):
+        await run_unread(client)
+    await hook.arrived()
+    assert (await settled()).state == "sent"
+
+
+@pytest.mark.parametrize("status", [400, 404, 429, 500])
+async def test_any_other_is_a_failure(client: Client, hook: Hook, secret: str, status: int):
+    hook.answers = [answer(status)]
+    with script(say("Fine.")):
+        await run_unread(client)
+    await hook.arrived()
+    row = await settled()
+    assert (row.state, row.error) == ("pending", f"http_{status}")
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_no_redirect_is_followed(client: Client, hook: Hook, secret: str, status: int):
+    async with receiving() as private:
+        hook.answers = [answer(status, f"Location: http://127.0.0.1:{private.port}/"), OK]
+        with script(say("Fine.")):
+            await run_unread(client)
+        await hook.arrived()
+        row = await settled()
+        assert (row.state, row.error) == ("pending", "redirect")
+        assert (private.connections, len(hook.requests)) == (0, 1)
+
+
+async def test_a_receiver_that_is_gone_gets_nothing_more(
+    client: Client, hook: Hook, secret: str, by_hand: None, user: Any
+):
+    hook.answers = [answer(410)]
+    with script(say("Fine."), say("Fine."), say("Fine.")):
+        await run_unread(client)
+        await deliver_all()
+        row = await one()
+        assert (row.state, row.error) == ("given_up", "gone")
+        await run_unread(client, thread="t2")
+        assert await deliver_all() == 0
+        assert (await NotificationChoice.objects.aget()).webhook_gone_at is not None
+        # The user saves the address again.
+        hook.answers = [OK]
+        assert await choose(user, address=hook.url) == ""
+        await run_unread(client, thread="t3")
+        assert await deliver_all() == 1
+    assert len(hook.requests) == 2
+
+
+async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send a byte now and then, for ever: no pause is long."""
+    writer.write(b"HTTP/1.1 200 OK\r\nX: ")
+    while True:
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(0.01)
+
+
+async def silently(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+
+
+async def provisionally(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while True:
+        writer.write(b"HTTP/1.1 102 Processing\r\n\r\n")
+        await writer.drain()
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("how", [slowly, silently, provisionally])
+async def test_a_slow_receiver_is_given_up_in_time(client: Client, hook: Hook, secret: str, settings: Any, how: Any):
+    allow(settings, hook.host, TIMEOUT_SECONDS=0.3)
+    hook.answers = [how]
+    with script(say("Fine.")):
+        await run_unread(client)
+    await hook.arrived()
+    assert (await settled()).error == "timeout"
+
+
+async def test_slow_receivers_hold_up_no_others(
+    client: Client, other_client: Client, hook: Hook, secret: str, other: Any, settings: Any
+):
+    hook.answers = [silently]
+    with script(*[say("Fine.")] * 3):
+        await run_unread(client)
+        await hook.arrived()
+        async with receiving() as quick:
+            allow(settings, hook.host, quick.host)
+            await choose(other, address=quick.url)
+            await run_unread(other_client, thread="t2")
+            await quick.arrived()
+
+
+async def test_a_huge_answer_is_not_read(client: Client, hook: Hook, secret: str):
+    sent = 0
+
+    async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+        for _ in range(1000):
+            writer.write(b"x" * 1_000_000)
+            await writer.drain()
+            sent += 1
+
+    hook.answers = [pour]
+    with script(say("Fine.")):
+        await run_unread(client)
+    await hook.arrived()
+    assert (await settled()).state == "sent"
+    assert sent < 50
+
+
+@pytest.mark.parametrize("reply", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 1_000_000])
+async def test_what_is_no_answer_is_a_failure(client: Client, hook: Hook, secret: str, reply: bytes):
+    hook.answers = [reply]
+    with script(say("Fine.")):
+        await run_unread(client)
+    await hook.arrived()
+    assert (await settled()).error == "broken_off"
+
+
+async def test_nobody_listens(client: Client, user: Any, settings: Any, by_hand: None):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        host = f"localhost:{server.getsockname()[1]}"
+    allow(settings, host)
+    await choose(user, address=f"http://{host}/")
+    with script(say("Fine.")):
+        await run_unread(client)
+    await deliver_all()
+    assert (await one()).error == "unreachable"
+
+
+# --- TLS
+
+
+def certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, Path]:
+    """A certificate that its own machine has signed, and the file with which one trusts it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    trusted, both = folder / f"{name}.pem", folder / f"{name}.both.pem"
+    public = made.public_bytes(Encoding.PEM)
+    trusted.write_bytes(public)
+    both.write_bytes(public + key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(both)
+    return context, trusted
+
+
+@pytest.mark.parametrize(
+    ("name", "is_trusted", "error"),
+    [("localhost", True, None), ("localhost", False, "tls"), ("another.example", True, "tls")],
+)
+async def test_the_certificate_is_that_of_the_host_and_trusted(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, is_trusted: bool, error: str | None
+):
+    context, trusted = certificate(tmp_path, name)
+    if is_trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    webhook._trusted_certificates.cache_clear()
+    async with receiving(context) as secure:
+        allow(settings, secure.host)
+        posted = webhook.post(secure.url.replace("http:", "https:"), {}, b"{}")
+        [failure] = await asyncio.gather(posted, return_exceptions=True)
+        assert getattr(failure, "code", None) == error
+        assert len(secure.requests) == (error is None)
+    webhook._trusted_certificates.cache_clear()
+
+
+# --- Addresses
+
+ALLOWED = ["hooks.example", "*.tenants.example", "hooks.example:8443"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://hooks.example/",
+        "https://HOOKS.example",
+        "https://hooks.example:443/a?b=c",
+        "https://hooks.example:8443/",
+        "https://a.tenants.example/",
+        "https://a.b.tenants.example/",
+    ],
+)
+def test_addresses_that_are_allowed(settings: Any, address: str):
+    allow(settings, *ALLOWED)
+    settings.DEBUG = False
+    Receiver(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("http://hooks.example/", "not_https"),
+        ("ftp://hooks.example/", "invalid_address"),
+        ("https:///", "invalid_address"),
+        ("hooks.example", "invalid_address"),
+        ("https://ada:secret@hooks.example/", "invalid_address"),
+        ("https://evil.example@hooks.example/", "invalid_address"),
+        ("https://hooks.example\\@evil.example/", "invalid_address"),
+        ("https://hooks.example#@evil.example/", "invalid_address"),
+        ("https://hooks.example /", "invalid_address"),
+        ("https://hooks.example/\r\nX: y", "invalid_address"),
+        ("https://hooks.example/\t", "invalid_address"),
+        ("https://h\u043eoks.example/", "invalid_address"),  # Cyrillic
+        ("https://hooks.example:port/", "invalid_address"),
+        ("https://hooks.example:99999/", "invalid_address"),
+        ("https://hooks.example/" + "x" * 1000, "invalid_address"),
+        ("https://hooks.example:22/", "not_allowed"),
+        ("https://hooks.example./", "invalid_address"),
+        ("https://evil.example/", "not_allowed"),
+        ("https://hooks.example.evil.example/", "not_allowed"),
+        ("https://eviltenants.example/", "not_allowed"),
+        ("https://tenants.example/", "not_allowed"),
+        ("https://.tenants.example/", "invalid_address"),
+        ("https://evil.example\\.tenants.example/", "invalid_address"),
+        ("https://evil.example%2f.tenants.example/", "invalid_address"),
+        ("https://a.tenants.example:8443/", "not_allowed"),
+        ("https://127.0.0.1/", "not_allowed"),
+        ("https://[::1]/", "invalid_address"),
+    ],
+)
+def test_addresses_that_are_refused(settings: Any, address: str, reason: str):
+    allow(settings, *ALLOWED)
+    settings.DEBUG = False
+    with pytest.raises(NotSent) as refused:
+        Receiver(address)
+    assert refused.value.code == reason
+
+
+PRIVATE = [
+    "127.0.0.1",
+    "127.8.8.8",
+    "0.0.0.0",  # noqa: S104
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "100.100.100.200",
+    "168.63.129.16",
+    "192.0.0.192",
+    "192.0.2.1",
+    "198.18.0.1",
+    "224.0.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "fe80::1",
+    "fe80::1%eth0",
+    "2606:4700::1%1",
+    "fc00::1",
+    "fd00:ec2::254",
+    "fec0::1",
+    "ff02::1",
+    "::ffff:127.0.0.1",
+    "::ffff:10.0.0.1",
+    "::127.0.0.1",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::a00:1",
+    "2002:7f00:1::1",
+    "2001::1",
+    "2001:db8::1",
+    "3fff::1",
+    "100::1",
+    "5f00::1",
+    "nonsense",
+]
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+async def test_private_addresses_are_refused(settings: Any, monkeypatch: pytest.MonkeyPatch, address: str):
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["8.8.8.8", "93.184.215.14", "172.15.0.1", "2606:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"],
+)
+def test_public_addresses_are_not(address: str):
+    assert is_public(address)
+
+
+def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
+    """Let names have these addresses, another list for each question; returns the questions."""
+    asked: list[str] = []
+
+    def getaddrinfo(host: str, port: int, *args: Any, **kwargs: Any) -> Any:
+        asked.append(host)
+        known = answers[min(len(asked), len(answers)) - 1]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in known]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    return asked
+
+
+@pytest.mark.parametrize("known", [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["10.0.0.1", "8.8.8.8"]])
+async def test_a_name_that_leads_to_a_private_address_is_refused(
+    hook: Hook, settings: Any, monkeypatch: pytest.MonkeyPatch, known: list[str]
+):
+    allow(settings, f"hooks.example:{hook.port}")
+    resolving(monkeypatch, known)
+    with pytest.raises(NotSent) as refused:
+        await webhook.post(f"http://hooks.example:{hook.port}/", {}, b"{}")
+    assert refused.value.code == "private_address"
+    assert hook.connections == 0
+
+
+async def test_a_name_is_asked_once_so_that_no_other_answer_counts(
+    hook: Hook, settings: Any, monkeypatch: pytest.MonkeyPatch
+):
+    allow(settings, f"hooks.example:{hook.port}", TIMEOUT_SECONDS=0.5)
+    asked = resolving(monkeypatch, ["192.88.99.1"], ["127.0.0.1"])
+    with pytest.raises(NotSent) as refused:
+        await webhook.post(f"http://hooks.example:{hook.port}/", {}, b"{}")
+    assert refused.value.code in ("timeout", "unreachable")
+    # The second question is that of a socket for the address that was checked.
+    assert [name for name in asked if name == "hooks.example"] == ["hooks.example"]
+    assert hook.connections == 0
+
+
+async def test_localhost_is_refused_without_debug(hook: Hook, settings: Any):
+    settings.DEBUG = False
+    with pytest.raises(NotSent) as refused:
+        await webhook.post(hook.url.replace("http:", "https:"), {}, b"{}")
+    assert refused.value.code == "private_address"
+    assert hook.connections == 0
+
+
+async def test_localhost_is_no_other_machine(hook: Hook, settings: Any, monkeypatch: pytest.MonkeyPatch):
+    resolving(monkeypatch, ["10.0.0.1"])
+    with pytest.raises(NotSent) as refused:
+        await webhook.post(hook.url, {}, b"{}")
+    assert refused.value.code == "private_address"
+
+
+async def test_a_name_without_an_address_is_a_failure(settings: Any, monkeypatch: pytest.MonkeyPatch):
+    allow(settings, "hooks.example")
+
+    def unknown(*args: Any, **kwargs: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(NotSent) as refused:
+        await webhook.post("https://hooks.example/", {}, b"{}")
+    assert refused.value.code == "unknown_host"
+
+
+async def test_a_host_that_is_allowed_no_longer_gets_nothing(
+    client: Client, hook: Hook, secret: str, by_hand: None, settings: Any
+):
+    with script(say("Fine.")):
+        await run_unread(client)
+    allow(settings, "hooks.example")
+    await deliver_all()
+    assert (await one()).error == "not_allowed"
+    assert hook.connections == 0
+
+
+async def test_no_proxy_and_no_password_of_the_environment_is_used(
+    client: Client, hook: Hook, secret: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    machines = [f"machine {name} login ada password swordfish" for name in ("localhost", "127.0.0.1", "::1")]
+    (tmp_path / ".netrc").write_text("\n".join(machines))
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    with script(say("Fine.")):
+        await run_unread(client)
+    [request] = await hook.arrived()
+    assert (await settled()).state == "sent"
+    assert "authorization" not in request.headers
+
+
+# --- A test of the user's
+
+
+async def test_a_user_tests_the_webhook(client: Client, hook: Hook, secret: str):
+    tested = await client.http.post("/agent/notifications/test/")
+    assert (tested.status_code, json.loads(tested.content)) == (200, {"error": None})
+    [request] = hook.requests
+    assert Webhook(secret).verify(request.body, request.headers)["type"] == "webhook.ping"
+    hook.answers = [answer(500)]
+    tested = await client.http.post("/agent/notifications/test/")
+    assert json.loads(tested.content) == {"error": "http_500"}
+    assert not await Notification.objects.aexists()
+
+
+async def test_tests_are_few(client: Client, hook: Hook, secret: str):
+    statuses = [(await client.http.post("/agent/notifications/test/")).status_code for _ in range(6)]
+    assert statuses == [200] * 5 + [429]
+    assert len(hook.requests) == 5
+
+
+async def test_there_may_be_nothing_to_test(client: Client, hook: Hook):
+    assert (await client.http.post("/agent/notifications/test/")).status_code == 404
+
+
+# --- The receiver in the manual
+
+
+async def test_the_receiver_of_the_manual_knows_forged_and_repeated_webhooks(
+    client: Client, hook: Hook, secret: str, settings: Any, capsys: pytest.CaptureFixture[str]
+):
+    [code] = re.findall(r"```python\n(# hooks/views.py\n.*?)```", pages.read("notifications.md"), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102
+    settings.AGENT_HOOK_SECRET = secret
+    with script(say("Fine.")):
+        await run_unread(client)
+    [request] = await hook.arrived()
+
+    def receive(body: bytes) -> int:
+        headers = {name: value for name, value in request.headers.items() if name.startswith("webhook-")}
+        made = RequestFactory().post("/", body, content_type="application/json", headers=headers)
+        return names["agent_hook"](made).status_code
+
+    assert [receive(body) for body in (request.body, request.body, b"{}")] == [204, 204, 401]
+    assert capsys.readouterr().out.count("run.finished") == 1
