@@ -47,8 +47,8 @@ async def gates(port: int, arrive: Callable[[Point], None]) -> AsyncIterator[Non
                 if reading.done():
                     break
                 writer.write(point.answer.result().encode() + b"\n")
-        except OSError:
-            pass  # The process was killed.
+        except (OSError, asyncio.CancelledError):
+            pass  # The process was killed, or the test ends.
         finally:
             if point is not None:
                 point.answer.cancel()
@@ -69,7 +69,7 @@ class Lost(Exception):
 async def fetch(
     port: int, token: str, method: str, path: str, body: dict[str, Any] | None = None, *, seconds: float = 120
 ) -> tuple[int, Any]:
-    """Send a request: its status, and its answer if that is JSON. A stream of events is not read.
+    """Send a request: its status, and its answer if that is JSON, or the first event of a stream.
 
     Raises Refused and Lost.
     """
@@ -94,7 +94,8 @@ async def fetch(
             answer = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
             status = int(answer.split()[1])
             if "text/event-stream" in answer:
-                return status, None
+                frame = (await reader.readuntil(b"\n\n")).decode()
+                return status, json.loads(frame.partition("data:")[2])
             content = await reader.read()
             if f"content-length: {len(content)}\r\n" not in answer and status != 204:
                 raise Lost
