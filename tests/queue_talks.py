@@ -243,8 +243,6 @@ class Talk:
         for _, status, answer in answers:
             if status == 202 and answer["message_id"] != sent.id:
                 self.mistake(f"another message was answered: {answer}")
-            if status == 202 and sent.status == "taken back" and answer["state"] != "taken_back":
-                self.mistake(f"came back: {answer}")
 
     def expect(self, sent: Sent, answer: Any, before: set[Point], process: int) -> None:
         """A steered message is read before the next request of the run that waits at a point all the time.
@@ -266,7 +264,11 @@ class Talk:
         if sent:
             async with sent.editing:
                 body = {"message": message_of(sent, sent.text), "mode": sent.mode}
-                self.hear(sent, [await self.insist("POST", body=body)])
+                again = await self.insist("POST", body=body)
+                self.hear(sent, [again])
+                # Nothing else has changed the message meanwhile.
+                if sent.status == "taken back" and again[2]["state"] != "taken_back":
+                    self.mistake(f"came back: {again}")
 
     async def edit(self, *, is_raced: bool = False) -> None:
         sent = self.pick()

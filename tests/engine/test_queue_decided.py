@@ -194,3 +194,25 @@ async def test_messages_are_claimed_in_the_order_in_which_they_are_locked(client
         return [keys.index(int(pk)) for sql in updates for pk in keys if f'"id" = {pk} ' in sql]
 
     assert await in_database(claim) == [0, 1, 2]
+
+
+async def test_a_message_that_can_not_be_recorded_is_in_no_draft(
+    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
+):
+    write, gate, drafts = deliver._write, Gate(), []
+
+    def write_too_late(*args: Any) -> None:
+        QueuedMessage.objects.update(state="taken_back")
+        try:
+            write(*args)
+        finally:
+            drafts.append(str(Run.objects.get().draft))
+
+    monkeypatch.setattr(deliver, "_write", write_too_late)
+    with script([call("echo", text="a"), gate()], say("Done.")):
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("Stop")
+        await run.end(gate)
+    [draft] = drafts
+    assert "Stop" not in draft

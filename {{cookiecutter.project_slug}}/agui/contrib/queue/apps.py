@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from agui import clock, conf
-from agui.contrib.queue.conf import QueueSettings
 from agui.blocking.executor import in_database
+from agui.contrib.queue.conf import QueueSettings
 from agui.lazy_import import LazyImport
 from agui.part_values import EndedRun, Outdated, PersonalData
 from agui.parts import Part
