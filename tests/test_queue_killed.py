@@ -24,7 +24,7 @@ from gates import Point, fetch, gates
 from postgresql import PostgreSQL
 from queue_talks import Talk, user_texts
 from redis_server import RedisServer, find_redis
-from servers import Daphne, events, free_port, project_environment, run_input, serve
+from servers import HANG_SECONDS, Daphne, events, free_port, project_environment, run_input, serve
 
 pytestmark = [pytest.mark.servers, pytest.mark.skipif(not find_redis(), reason="Redis is not installed")]
 
@@ -66,6 +66,8 @@ class Site:
         self.disturbances = 0
         self.kinds: dict[str, int] = {}
         """How many processes were ended, by how and when."""
+        self.stuck: list[int] = []
+        """The processes that did not end when they were told to."""
         self.disturbing = asyncio.Lock()
         self.talks: dict[str, Talk] = {}
 
@@ -101,9 +103,11 @@ class Site:
 
     def restart(self, ending: Any) -> None:
         try:
-            ending.process.wait(timeout=60)
+            ending.process.wait(timeout=HANG_SECONDS)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"{ending.process.pid} did not end") from None
+            self.stuck.append(ending.process.pid)
+            ending.process.kill()
+            ending.process.wait()
         ending.start()
 
     def end_disturbance(self, task: "asyncio.Task[None]") -> None:
@@ -137,12 +141,13 @@ class Site:
             f"{sum(bool(each.read) for each in sent)} read, {sum(bool(each.due) for each in sent)} due, {self.kinds}"
         )
         assert not wrong, "\n".join(["", *wrong[0].log, "", *(each for talk in wrong for each in talk.mistakes)])
+        assert self.stuck == []
         if errors:
             raise errors[0]
 
 
 @contextmanager
-def serving(project: Path, database: str, *, workers: int = 0, name: str = "queued") -> Iterator[Site]:
+def serving(project: Path, database: str, *, workers: int = 0) -> Iterator[Site]:
     redis = RedisServer(project)
     redis.start()
     port = free_port()
