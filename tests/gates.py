@@ -94,8 +94,9 @@ async def fetch(
             answer = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
             status = int(answer.split()[1])
             if "text/event-stream" in answer:
-                frame = (await reader.readuntil(b"\n\n")).decode()
-                return status, json.loads(frame.partition("data:")[2])
+                while not (frame := await reader.readuntil(b"\n\n")).partition(b"data:")[2]:
+                    pass  # A comment, as nothing has come for a while.
+                return status, json.loads(frame.partition(b"data:")[2])
             content = await reader.read()
             if f"content-length: {len(content)}\r\n" not in answer and status != 204:
                 raise Lost
