@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.db import OperationalError, connection
+from django.db import IntegrityError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
+from agui import statements
 from agui.blocking.executor import in_database
 from agui.contrib.queue import apps as queue_apps
 from agui.contrib.queue import next_run, rows
@@ -216,3 +217,24 @@ async def test_a_message_that_can_not_be_recorded_is_in_no_draft(
         await run.end(gate)
     [draft] = drafts
     assert "Stop" not in draft
+
+
+async def test_a_run_that_can_not_be_stored_has_read_nothing(
+    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
+):
+    insert = statements.insert
+
+    def refuse_runs(row: Any) -> None:
+        if isinstance(row, Run):
+            raise IntegrityError
+        insert(row)
+
+    monkeypatch.setattr(statements, "insert", refuse_runs)
+    with script(say("Hello.")):
+        assert (await queue.post("Hi"))["state"] == "waiting"
+        await settled()
+        assert await queue.waiting() == ["Hi"]
+        monkeypatch.undo()
+        await queue.send("POST", {}, status=202)
+        await settled()
+    assert await texts(client) == ["Hi", "assistant: Hello."]
