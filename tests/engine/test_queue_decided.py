@@ -134,7 +134,7 @@ async def test_a_run_that_answers_a_question_reads_what_was_steered_at_the_pause
     with script(call("wipe", _id="w1"), say("Wiped.")):
         await client.run("Wipe")
         await queue.steer("Slow down")
-        restart()
+        restart(is_loaded=True)  # As if another process had got the message.
         await client.run(resume=[decision("w1", True)])
         await settled()
     assert (await texts(client))[-2:] == ["Slow down", "assistant: Wiped."]
