@@ -7,6 +7,7 @@ from pydantic_ai.models.function import FunctionModel
 
 pytest.importorskip("redis")
 
+from agui.contrib.redis.mirror import Mirror
 from agui.testing import call, say
 from engine.conftest import Client, played_by, script
 from engine.queueing import Gate, Queue, Reading, custom, settled, texts
@@ -57,6 +58,24 @@ async def test_a_message_from_elsewhere_begins_the_next_run(
         await settled()
         with processes.elsewhere():
             assert await queue.waiting() == []
+    assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
+
+
+async def test_a_message_of_which_a_process_hears_too_late_begins_the_next_run(
+    client: Client,
+    queue: Queue,
+    processes: Processes,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(Mirror, "tell", lambda *args: None)
+    gate = Gate()
+    with script([say("One."), gate()], say("Two.")):
+        run = Reading(client, "Go")
+        await run.at(gate)
+        with processes.elsewhere():
+            await queue.post("And then?")
+        await run.end(gate)
+        await settled()
     assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
 
 

@@ -1,10 +1,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agui import clock, conf
+from agui.blocking.executor import in_database
 from agui.contrib.queue.conf import QueueSettings
 from agui.lazy_import import LazyImport
 from agui.part_values import EndedRun, Outdated, PersonalData
@@ -46,8 +46,10 @@ class QueueConfig(Part):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._held: dict[tuple[str, str], None] = {}
+        self._held: set[tuple[str, str]] = set()
         """The threads in which messages wait although no run is active."""
+        self._is_loaded = False
+        """Whether these include the threads in which messages waited before this process began."""
 
     def routes(self) -> dict[str, tuple[str, str]]:
         view = "agui.contrib.queue.views.ThreadMessagesView"
@@ -67,35 +69,55 @@ class QueueConfig(Part):
         sent = next_run.sending.get()
         if sent is None or not any(map(sent.has, new)):
             return None
-        return partial(rows.claim, sent.rows, sent.key, is_stored=True)
+
+        def claim() -> None:
+            rows.check_not_paused(rows.Queue(actor.scope, thread_id), sent.key)
+            rows.claim(sent.rows, sent.key, is_stored=True)
+
+        return claim
 
     def run_context(self, run: Any) -> AbstractContextManager[Any]:
         return self._serving(run)
 
     @contextmanager
     def _serving(self, run: Any) -> Iterator[None]:
-        thread = (run.log.scope, run.log.thread_id)
-        if self._held and thread in self._held:
-            del self._held[thread]
-            run.log.has_news = True
         yield
         if not (self._may_wait(run) or live.live.logs.is_shared):
             return
         if not next_run.go_on(run):
-            self.hold(*thread)
+            self.hold(run.log.scope, run.log.thread_id)
 
     def hold(self, scope: str, thread_id: str) -> None:
         """Remember that messages wait in a thread: its next run hears of it."""
-        self._held[scope, thread_id] = None
-        if len(self._held) > MAX_HELD:
-            del self._held[next(iter(self._held))]
+        if len(self._held) < MAX_HELD:
+            self._held.add((scope, thread_id))
 
     async def before_request(self, run: Any, ctx: Any, request: Any) -> None:
         if self.label not in run.served.kept:
             run.served.kept[self.label] = True
+            if await self._waited_before(run):
+                run.log.has_news = True
             await steering.announce(run, next_run.sending.get())
         if self._may_wait(run):
             await steering.read_waiting(run, ctx, request)
+
+    async def _waited_before(self, run: Any) -> bool:
+        """Return whether messages may have waited before a run began.
+
+        Other processes may have added them while the thread waited for an answer.
+        """
+        if not self._is_loaded:
+            self._held.update(await in_database(rows.threads_with_messages, MAX_HELD))
+            self._is_loaded = True
+        thread = (run.log.scope, run.log.thread_id)
+        # If there are too many threads, some are not remembered, so each run has to look.
+        is_full = len(self._held) >= MAX_HELD
+        if not is_full and thread not in self._held and run.turn.answers is None:
+            return False
+        if not is_full:
+            self._held.discard(thread)
+        has_some: bool = await in_database(rows.Queue(*thread).waiting().exists)
+        return has_some
 
     def _may_wait(self, run: Any) -> bool:
         """Return whether messages may wait. A worker does not hear of those that came before it."""
@@ -104,8 +126,9 @@ class QueueConfig(Part):
     def run_ended(self, run: EndedRun) -> None:
         if run.is_deleted:
             return
-        # The process of an interrupted run may have died at any point.
-        if run.status == "interrupted" or run.delivered:
+        # A message may have been read whose record's answer the database could not deliver, and
+        # the process of an interrupted run may have died at any point.
+        if run.delivered or run.status not in ("finished", "paused"):
             rows.settle(run)
 
     def thread_deleted(self, thread_id: str, scope: str) -> None:

@@ -70,14 +70,16 @@ class NextRun:
     start: Start
 
     async def add(
-        self, actor: Actor, message: Any, mode: str
+        self, actor: Actor, message: Any, mode: str, expected_run: str | None = None
     ) -> tuple[QueuedMessage, HttpError | RunFailed | None]:
         """Add a message, and bring it to a run. Returns its row, and why no run may begin, if so.
 
         Raises the errors of rows.add.
         """
         limit = conf.part(QueueSettings).max_messages
-        row: QueuedMessage = await in_database(rows.add, self.queue, actor, message, mode, limit)
+        row: QueuedMessage = await in_database(
+            rows.add, self.queue, actor, message, mode, limit, expected_run
+        )
         if row.state == QueuedMessage.State.WAITING:
             position = await in_database(self.queue.index, row)
             try:
@@ -96,6 +98,7 @@ class NextRun:
         for _ in range(TRIES):
             if await self._wake(data):
                 return
+        self.queue.hold()
 
     async def _wake(self, data: bytes) -> bool:
         """Try it once. Returns False if another run has come between."""
@@ -194,6 +197,7 @@ async def _go_on(run: ActiveRun) -> None:
         queue.hold()
         logger.warning("Messages of thread %s wait: no run may begin: %s", queue.thread_id, error)
     except Exception:
+        queue.hold()
         logger.exception("Messages of thread %s wait: no run could begin", queue.thread_id)
     finally:
         await release_connections()

@@ -24,6 +24,11 @@ class QueueFull(Conflict):
     message = _("Too many messages wait in this conversation.")
 
 
+class OtherRun(Conflict):
+    code = "run_changed"
+    message = _("The run that this message is for has ended.")
+
+
 class AlreadyRead(Conflict):
     code = "already_read"
     message = _("The agent has read this message already.")
@@ -80,10 +85,17 @@ def atomic() -> Any:
     return transaction.atomic(using=router.db_for_write(QueuedMessage))
 
 
-def add(queue: Queue, actor: Actor, message: Any, mode: str, limit: int) -> QueuedMessage:
+def add(
+    queue: Queue,
+    actor: Actor,
+    message: Any,
+    mode: str,
+    limit: int,
+    expected_run: str | None = None,
+) -> QueuedMessage:
     """Add a message, unless there is one with its id: that one is returned, as it is.
 
-    Raises QueueFull, and Conflict for a message that the thread has.
+    Raises QueueFull, OtherRun, and Conflict for a message that the thread has.
     """
     same = queue.rows().filter(message_id=message.id)
     existing = same.first()
@@ -97,6 +109,7 @@ def add(queue: Queue, actor: Actor, message: Any, mode: str, limit: int) -> Queu
             queue.lock()
             if queue.waiting().count() >= limit:
                 raise QueueFull
+            run = active_run(queue, expected_run)
             last = queue.rows().aggregate(last=Max("position"))["last"]
             return QueuedMessage.objects.create(
                 scope=queue.scope,
@@ -104,7 +117,7 @@ def add(queue: Queue, actor: Actor, message: Any, mode: str, limit: int) -> Queu
                 thread_id=queue.thread_id,
                 message_id=message.id,
                 mode=mode,
-                run=active_run(queue) if mode == QueuedMessage.Mode.STEER else None,
+                run=run if mode == QueuedMessage.Mode.STEER else None,
                 position=0 if last is None else last + 1,
                 data=dump(message),
             )
@@ -175,34 +188,65 @@ class Changed(Conflict):
 def claim(rows: Sequence[QueuedMessage], key: str, *, is_stored: bool) -> None:
     """Record that a run reads messages as they were loaded. Raises Changed.
 
-    `is_stored` says whether the same transaction stores them in the thread.
+    `is_stored` says whether the same transaction stores them in the thread. The database may have
+    done this although its answer was lost, so a second time is none.
     """
     values: dict[str, Any] = {"state": State.READ, "run": key}
     if is_stored:
         values["data"] = ""
-    for row in rows:
-        unchanged = QueuedMessage.objects.filter(
-            pk=row.pk, state=State.WAITING, mode=row.mode, changes=row.changes
-        )
-        if not unchanged.update(**values):
+    # Queue.lock has the same order: in another one, two transactions could wait for each other.
+    for row in sorted(rows, key=lambda row: row.pk):
+        unchanged = QueuedMessage.objects.filter(pk=row.pk, mode=row.mode, changes=row.changes)
+        if unchanged.filter(state=State.WAITING).update(**values):
+            continue
+        if not unchanged.filter(state=State.READ, run=key).exists():
             raise Changed
+
+
+def check_not_paused(queue: Queue, key: str) -> None:
+    """Raise Changed if the last run before this one waits for an answer.
+
+    It may have begun after the last look, and its question would be gone.
+    """
+    runs = Run.objects.filter(scope=queue.scope, thread_id=queue.thread_id).exclude(pk=key)
+    statuses = runs.order_by("-started_at").values_list("status", flat=True)
+    if statuses.first() == Run.Status.PAUSED:
+        raise Changed
 
 
 def settle(run: EndedRun) -> None:
     """Let messages wait again that a run has read, but that did not come into the thread."""
     queue = Queue(run.scope, run.thread_id)
     rows = queue.rows().filter(run=run.key, state=State.READ)
-    kept = queue.in_thread(rows.values_list("message_id", flat=True))
+    read = list(rows.values_list("message_id", flat=True))
+    if not read:
+        return
+    kept = queue.in_thread(read)
     rows.filter(message_id__in=kept).update(data="")
-    rows.exclude(message_id__in=kept).update(
+    wait_again = rows.exclude(message_id__in=kept).update(
         state=State.WAITING, mode=QueuedMessage.Mode.QUEUE, run=None, changes=F("changes") + 1
     )
+    if wait_again:
+        queue.hold()
 
 
-def active_run(queue: Queue) -> Any:
-    """Read the key of the thread's active run; None if there is none."""
+def active_run(queue: Queue, expected_run: str | None = None) -> Any:
+    """Read the key of the thread's active run; None if there is none.
+
+    Raises OtherRun unless it is the expected one, by the client's id.
+    """
     runs = Run.objects.filter(scope=queue.scope, thread_id=queue.thread_id)
-    return runs.filter(status=Run.Status.RUNNING).values_list("pk", flat=True).first()
+    active = runs.filter(status=Run.Status.RUNNING).values_list("pk", "run_id").first()
+    key, run_id = active or (None, None)
+    if expected_run is not None and run_id != expected_run:
+        raise OtherRun
+    return key
+
+
+def threads_with_messages(limit: int) -> set[tuple[str, str]]:
+    """Select threads in which messages wait, by scope and id."""
+    waiting = QueuedMessage.objects.filter(state=State.WAITING).order_by()
+    return set(waiting.values_list("scope", "thread_id").distinct()[:limit])
 
 
 def last_run(queue: Queue) -> Any:

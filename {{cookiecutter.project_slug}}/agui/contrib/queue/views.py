@@ -37,11 +37,6 @@ from agui.runs.shutdown import shutdown
 OF_RUN = ("tools", "context", "state", "forwardedProps", "protocolVersion")
 
 
-class OtherRun(Conflict):
-    code = "run_changed"
-    message = _("The run that this message is for has ended.")
-
-
 class Waits(Conflict):
     code = "paused"
     message = _("The conversation waits for your decision. Answer all open questions first.")
@@ -122,10 +117,12 @@ class ThreadMessagesView(ThreadAction):
         self, thread: OwnThread, queue: Queue, actor: Actor, wanted: Wanted, next_run: NextRun
     ) -> HttpResponse:
         mode = read_mode(wanted.body) or conf.part(QueueSettings).modes[0]
+        expected_run = wanted.body.get("expected_run")
+        if not isinstance(expected_run, str | None):
+            raise BadRequest("expected_run is the id of a run.")
         await load([wanted.message], wanted.run_input)  # This refuses what no run could read.
         await thread.is_running()  # This recovers what a dead process left.
-        await in_database(check_run, queue, wanted.body.get("expected_run"))
-        row, refusal = await next_run.add(actor, wanted.message, mode)
+        row, refusal = await next_run.add(actor, wanted.message, mode, expected_run)
         return JsonResponse(await in_database(describe_row, queue, row, refusal), status=202)
 
     async def send(self, thread: OwnThread, queue: Queue, next_run: NextRun) -> HttpResponse:
@@ -217,17 +214,6 @@ def read_id(message_id: Any) -> str:
         raise BadRequest("Send the message_id.")
     check_message_id(message_id)
     return message_id
-
-
-def check_run(queue: Queue, expected_run: Any) -> None:
-    """Raise OtherRun unless the active run is the expected one, by the client's id."""
-    if expected_run is None:
-        return
-    if not isinstance(expected_run, str):
-        raise BadRequest("expected_run is the id of a run.")
-    last = rows.last_run(queue)
-    if last is None or last["status"] != Run.Status.RUNNING or last["run_id"] != expected_run:
-        raise OtherRun
 
 
 def stand_of(queue: Queue) -> dict[str, Any]:
