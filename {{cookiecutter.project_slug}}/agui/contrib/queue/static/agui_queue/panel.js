@@ -52,7 +52,7 @@ export class Panel {
     };
     this.#send = h("button", { type: "button", class: "button", onclick }, words.sendWaiting);
     const look = {
-      class: "waiting", part: "waiting", role: "group", "aria-label": words.waitingMessages,
+      class: "waiting-panel", part: "waiting", role: "group", "aria-label": words.waitingMessages,
     };
     const head = h("div", { class: "waiting-head" }, this.#reason, this.#send);
     this.#element = h("div", look, head, this.#list);

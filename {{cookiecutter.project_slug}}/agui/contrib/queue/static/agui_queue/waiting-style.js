@@ -1,7 +1,7 @@
 // @ts-check
 /** The style of messages that wait, above the input, and of the choice when the agent reads one. */
 export const WAITING_STYLE = `
-.waiting {
+.waiting-panel {
   background: var(--_surface); border: 1px solid var(--_border); border-block-end: 0;
   border-radius: var(--_radius) var(--_radius) 0 0; font-size: .92rem; margin-inline: .75rem;
   max-height: min(16rem, 34vh); overflow-y: auto; scrollbar-width: thin;
@@ -11,7 +11,7 @@ export const WAITING_STYLE = `
   padding: .4rem .4rem .4rem .8rem;
 }
 .waiting-head:not(:has(:not(:empty, [hidden]))) { display: none; }
-.waiting-head > p { color: var(--_muted); flex: 1 1 12rem; font-size: .87rem; line-height: 1.35; }
+.waiting-head > p { color: var(--_muted); flex: 1 1 9rem; font-size: .87rem; line-height: 1.35; }
 .waiting-head > .button { background: var(--_background); padding-block: .35rem; }
 .waiting-head > .button:hover { border-color: var(--_muted); }
 .waiting-rows { list-style: none; margin: 0; padding: 0; }
@@ -67,8 +67,10 @@ export const WAITING_STYLE = `
 .when-read > button:first-child { border-color: var(--_muted); color: var(--_text); }
 .when-read kbd { font-size: .72rem; opacity: .75; }
 @container (max-width: 480px) {
-  .waiting { margin-inline: .5rem; }
+  .waiting-panel { margin-inline: .5rem; }
   .when-read kbd, .waiting-mark { display: none; }
+  .when-read > button:first-child { display: none; }
+  .waiting-edit textarea { flex-basis: 100%; }
 }
 @media (pointer: coarse) {
   .when-read > button { min-height: 2.75rem; padding-inline: .8rem; }
