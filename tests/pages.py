@@ -24,7 +24,7 @@ Browser, Page, Request, Response, Route = (
 )
 expect = sync_api.expect
 
-SECONDS = 90  # only to end a hang: a busy machine is no failure
+SECONDS = 10  # only to end a hang: a busy machine is no failure
 expect.set_options(timeout=SECONDS * 1000)
 
 # Without its own windows and menus, which nobody sees, Chromium takes a third less of the processors.
@@ -294,6 +294,15 @@ def seen(page: Page, text: str) -> None:
     with page.expect_response(lambda response: response.request.method == "PATCH"):
         say(page, text)
         finished(page)
+
+
+def without_queue(page: Page) -> None:
+    """As in a project without the part `queue`: one message can wait, in the tab."""
+    remove = "document.querySelector('agui-chat')?.removeAttribute('data-queue')"
+    page.add_init_script(
+        f"new MutationObserver(() => {remove}).observe(document, {{ childList: true, subtree: true }})"
+    )
+    page.evaluate(remove)
 
 
 def lasting(page: Page) -> None:
