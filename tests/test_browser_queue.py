@@ -98,6 +98,10 @@ def row(page: Page, text: str):
     return rows(page).filter(has_text=text)
 
 
+def grip(page: Page, text: str):
+    return row(page, text).get_by_role("button", name="Move", exact=True)
+
+
 def texts(page: Page):
     return page.locator(".waiting-text")
 
@@ -207,17 +211,17 @@ def test_two_tabs_and_a_phone_see_one_queue(new_page, page, go_on, queue_project
     for other in (tab, phone):
         expect(texts(other)).to_have_text(["one", "two", "three"])
     # By keyboard.
-    button(row(tab, "three"), "Move").focus()
+    grip(tab, "three").focus()
     tab.keyboard.press("Alt+ArrowUp")
     expect(told(tab)).to_have_text(re.compile("Moved to place 2 of 3."))
-    expect(button(row(tab, "three"), "Move")).to_be_focused()
+    expect(grip(tab, "three")).to_be_focused()
     for other in pages:
         expect(texts(other)).to_have_text(["one", "three", "two"])
     # By pointer: the first row goes below the second one.
-    grip, target = button(row(phone, "one"), "Move").bounding_box(), row(phone, "three").bounding_box()
-    phone.mouse.move(grip["x"] + 5, grip["y"] + grip["height"] / 2)
+    start, target = grip(phone, "one").bounding_box(), row(phone, "three").bounding_box()
+    phone.mouse.move(start["x"] + 5, start["y"] + start["height"] / 2)
     phone.mouse.down()
-    phone.mouse.move(grip["x"] + 5, target["y"] + target["height"] - 3, steps=4)
+    phone.mouse.move(start["x"] + 5, target["y"] + target["height"] - 3, steps=4)
     phone.mouse.up()
     for other in pages:
         expect(texts(other)).to_have_text(["three", "one", "two"])

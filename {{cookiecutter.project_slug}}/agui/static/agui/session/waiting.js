@@ -50,7 +50,10 @@ function follow(session, id) {
     change: () => {
       if (session.threadId !== threadId) return fail("Another conversation is open.");
       if (isQueued()) isBegun = false;
-      else if (isRead()) isBegun = true;
+      else if (isRead()) {
+        isBegun = true;
+        if (!session.busy && !session.loading) resolve(outcomeOf(session)); // Its end was not seen.
+      }
       // A queued message leaves the queue just before it is sent.
       else queueMicrotask(() => isBegun || fail("The message was taken back."));
     },

@@ -50,6 +50,8 @@ export class Waiting {
     rows.addEventListener("change", () => {
       const { threadId } = this.list;
       if (threadId) this.#unsent.keep(threadId, rows.unsent);
+      // Who waits for the end of a message's run asks whether it still waits.
+      session.dispatchEvent(new Event("change"));
     });
     session.addEventListener("change", () => this.#follow());
     session.addEventListener("signed-out", () => this.#enter(null));
