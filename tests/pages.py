@@ -24,7 +24,7 @@ Browser, Page, Request, Response, Route = (
 )
 expect = sync_api.expect
 
-SECONDS = 20  # only to end a hang: a busy machine is no failure
+SECONDS = 90  # only to end a hang: a busy machine is no failure
 expect.set_options(timeout=SECONDS * 1000)
 
 # Without its own windows and menus, which nobody sees, Chromium takes a third less of the processors.

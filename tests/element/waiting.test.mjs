@@ -335,7 +335,7 @@ timed("another thread has rows of its own, and nobody's are left after signing o
   assert.deepEqual(shown(page), []);
   page.change({ threadId: "t" });
   assert.deepEqual(shown(page), ["one queue unsent"]);
-  page.session.dispatchEvent(new Event("signed-out"));
+  page.change({ threadId: null });
   assert.deepEqual(shown(page), []);
 });
 

@@ -65,7 +65,7 @@ export const WAITING_STYLE = `
 }
 .when-read > button:hover { background: var(--_surface); color: var(--_text); }
 .when-read > button:first-child { border-color: var(--_muted); color: var(--_text); }
-.when-read kbd { font-size: .72rem; opacity: .75; }
+.when-read kbd { font-size: .72rem; }
 @container (max-width: 480px) {
   .waiting-panel { margin-inline: .5rem; }
   .when-read kbd, .waiting-mark { display: none; }

@@ -54,7 +54,6 @@ export class Waiting {
       session.dispatchEvent(new Event("change"));
     });
     session.addEventListener("change", () => this.#follow());
-    session.addEventListener("signed-out", () => this.#enter(null));
     this.#follow();
   }
 
