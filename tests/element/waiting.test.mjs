@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { HttpError } from "./agui/http/client.js";
+import { Later } from "./agui_queue/attend.js";
 import { Waiting } from "./agui_queue/waiting.js";
 
-const LIMITS = { modes: ["queue", "steer"], max: 3 };
 const offline = () => new TypeError("Failed to fetch");
 const refusal = (status, error) => new HttpError(status, { error, message: `No: ${error}` });
 
 /** A thread's page and its server. `answers` may have an error, or a promise, for the next request of a kind. */
-function open({ limits = LIMITS, storage = new Map() } = {}) {
+function open({ max = 3, storage = new Map() } = {}) {
   const session = new EventTarget();
   const state = { threadId: "t", busy: true, loading: false, isUndelivered: false, conversation: { messages: [] } };
   const log = { stops: 0, sent: [], returned: [], kept: [], refreshed: [], posted: [], told: [] };
@@ -49,16 +49,19 @@ function open({ limits = LIMITS, storage = new Map() } = {}) {
     },
   };
   const memory = { note: (name, text) => (text ? storage.set(name, text) : storage.delete(name)), noted: (name) => storage.get(name) ?? null };
-  const waiting = new Waiting(session, requests, memory, limits, {});
+  const waiting = new Waiting(session, requests, memory, max, {});
   waiting.rows.addEventListener("told", () => log.told.push(waiting.rows.told.name));
+  const later = new Later({ host: { session } }, ["queue", "steer"], max);
+  later.waiting = waiting;
+  later.load = () => {};
   const write = (text, mode = null) => {
-    waiting.next = mode;
-    return waiting.take({ id: text, text, attachments: [] });
+    later.next = mode;
+    return later.take({ id: text, text, attachments: [] });
   };
   const hear = (event) => session.dispatchEvent(new CustomEvent("event", { detail: event }));
   const custom = (name, value) => hear({ type: "CUSTOM", name, value });
   const change = (values = {}) => (Object.assign(session, values), session.dispatchEvent(new Event("change")));
-  return { session, server, waiting, log, storage, write, custom, change, hear };
+  return { session, server, waiting, later, log, storage, write, custom, change, hear };
 }
 
 /** Let everything happen that is on its way, and what comes a little later. */
@@ -243,29 +246,27 @@ timed("a server that keeps no messages leaves them to the tab", async (t) => {
   page.write("two");
   await settled(t);
   assert.deepEqual([shown(page), page.log.sent, page.log.returned.map(({ content }) => content)], [[], [["one", [], "one"], ["two", [], "two"]], ["two"]]);
-  assert.deepEqual([page.write("three"), page.waiting.refuse(), page.storage.size], [false, false, 0]);
+  assert.deepEqual([page.write("three"), page.waiting.refuse(null), page.storage.size], [false, false, 0]);
 });
 
 timed("no more wait than may, and the user is told", async (t) => {
-  const page = open({ limits: { modes: ["queue"], max: 1 } });
-  assert.equal(page.waiting.refuse(), false);
+  const page = open({ max: 1 });
+  assert.equal(page.waiting.refuse(null), false);
   page.write("one");
   await settled(t);
-  page.waiting.next = "stop";
-  assert.equal(page.waiting.refuse(), false);
-  page.waiting.next = null;
-  assert.deepEqual([page.waiting.refuse(), page.waiting.rows.problem], [true, { code: "full" }]);
+  assert.equal(page.waiting.refuse("stop"), false);
+  assert.deepEqual([page.waiting.refuse(null), page.waiting.rows.problem], [true, { code: "full" }]);
   page.waiting.remove("one");
   assert.equal(page.waiting.rows.problem, null);
   page.change({ busy: false });
-  assert.equal(page.waiting.refuse(), false);
+  assert.equal(page.waiting.refuse(null), false);
 });
 
 timed("stop and send is the tab's: the message waits for the end of the run", async (t) => {
   const page = open();
-  page.waiting.next = "stop";
+  page.later.next = "stop";
   const message = { id: "one", text: "one", attachments: [] };
-  assert.deepEqual([page.waiting.take(message), message.stops, page.waiting.next], [false, true, null]);
+  assert.deepEqual([page.later.take(message), message.stops, page.later.next], [false, true, null]);
   await settled(t);
   assert.deepEqual([page.log.stops, shown(page), page.log.posted], [1, [], []]);
 });
@@ -342,7 +343,7 @@ timed("another thread has rows of its own, and nobody's are left after signing o
 timed("a message without words has the names of its files, and keeps them when it is edited", async (t) => {
   const page = open();
   const attachments = [{ id: "f", name: "a.pdf", mime: "application/pdf", size: 1 }];
-  page.waiting.take({ id: "m", text: "", attachments });
+  page.later.take({ id: "m", text: "", attachments });
   await settled(t);
   page.waiting.change("m", { text: "Read it" });
   await settled(t, 500);

@@ -424,7 +424,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("./messages/turn-notes.js").NOTE_WORDS &
   typeof import("./messages/usage.js").USAGE_WORDS &
   typeof import("./messages/versions.js").VERSION_WORDS &
-  typeof import("../agui_queue/attend.js").WAITING_KEY_WORDS &
+  typeof import("../agui_queue/keys.js").WAITING_KEY_WORDS &
   typeof import("../agui_queue/read-in-run.js").IN_RUN_WORDS &
   typeof import("../agui_queue/words.js").WAITING_WORDS &
   typeof import("../agui_voice/microphone.js").MICROPHONE_WORDS &
@@ -552,7 +552,7 @@ export interface RunModule {
 export interface ThreadModule {
   attend: (context: PageContext) => unknown;
   /** What the page of shortcuts says of its keys, while the user writes. */
-  shortcuts?: (strings: Strings) => [keys: string, text: string][];
+  shortcuts?: (strings: Strings) => Promise<[keys: string, text: string][]>;
 }
 /** What keeps messages during a run instead of the tab. */
 export interface Later {

@@ -72,6 +72,7 @@ export async function showShortcuts({ host, panel, strings }) {
   const words = { ...SHORTCUT_WORDS, ...strings };
   const signs = await signsOf(host, strings);
   const modules = await modulesFor(host, "thread");
+  const keys = await Promise.all(modules.map(({ shortcuts }) => shortcuts?.(strings) ?? []));
   if (panel.querySelector(".shortcuts")) return;
   const close = iconButton("close", words.close, () => dialog.close());
   const look = { class: "shortcuts", part: "shortcuts", "aria-label": words.shortcuts };
@@ -84,7 +85,7 @@ export async function showShortcuts({ host, panel, strings }) {
       const told = rows.map(([keys, name]) => [keys, words[name]]);
       if (title === "whileWriting") {
         told.splice(SIGNS_AT, 0, ...signs);
-        told.push(...modules.flatMap(({ shortcuts }) => shortcuts?.(strings) ?? []));
+        told.push(...keys.flat());
       }
       return [h("h3", {}, words[title]), list(told)];
     }),

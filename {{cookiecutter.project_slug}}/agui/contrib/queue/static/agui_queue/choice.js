@@ -6,21 +6,21 @@ import { keyNames } from "../agui/finding/key-names.js";
 /** @typedef {import("./rows.js").Mode} Mode */
 
 export class Choice {
-  #waiting;
+  #later;
   #composer;
   #session;
   #element;
 
   /**
-   * @param {import("./waiting.js").Waiting} waiting
+   * @param {import("./attend.js").Later} later
    * @param {import("../agui/types.d.ts").PageContext} context
    * @param {import("./words.js").Words} words
    */
-  constructor(waiting, { host, composer }, words) {
-    this.#waiting = waiting;
+  constructor(later, { host, composer }, words) {
+    this.#later = later;
     this.#composer = composer;
     this.#session = host.session;
-    const [usual, other] = waiting.modes;
+    const [usual, other] = later.modes;
     const names = { queue: words.afterAnswer, steer: words.nextStep };
     this.#element = h(
       "div", { class: "when-read", role: "group", "aria-label": words.whenRead, hidden: true },
@@ -38,7 +38,7 @@ export class Choice {
   /** @param {Mode | "stop"} mode @param {string} label @param {string} [keys] */
   #button(mode, label, keys) {
     const onclick = () => {
-      this.#waiting.next = mode;
+      this.#later.next = mode;
       /** @type {HTMLButtonElement | null} */
       const send = this.#composer.box.querySelector("[part=send]");
       send?.click();

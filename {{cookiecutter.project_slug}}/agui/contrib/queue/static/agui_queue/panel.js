@@ -26,6 +26,7 @@ const PROBLEMS = { full: "waitingFull", unsent: "waitingUnsent", too_late: "wait
 
 export class Panel {
   #waiting;
+  #modes;
   #context;
   /** @type {Words} */
   #words;
@@ -38,11 +39,12 @@ export class Panel {
   #views = new Map();
 
   /**
-   * @param {import("./waiting.js").Waiting} waiting
+   * @param {import("./waiting.js").Waiting} waiting @param {import("./attend.js").Later} later
    * @param {import("../agui/types.d.ts").PageContext} context
    */
-  constructor(waiting, context) {
+  constructor(waiting, later, context) {
     this.#waiting = waiting;
+    this.#modes = later.modes;
     this.#context = context;
     const { composer, host, strings } = context;
     const words = (this.#words = { ...WAITING_WORDS, ...strings });
@@ -61,7 +63,7 @@ export class Panel {
     // The input takes the key for itself.
     const editLast = this.#editLast.bind(this);
     composer.input.addEventListener("keydown", editLast, { capture: true });
-    new Choice(waiting, context, words);
+    new Choice(later, context, words);
     const render = () => this.#render();
     waiting.rows.addEventListener("change", render);
     host.session.addEventListener("change", render);
@@ -77,12 +79,13 @@ export class Panel {
     const isHeld = !session.busy && rows.held !== null && rows.all.length > 0;
     const root = /** @type {ShadowRoot} */ (this.#element.getRootNode());
     const focused = /** @type {HTMLElement | null} */ (root.activeElement);
+    const canSteer = session.busy && this.#modes.length > 1;
     const views = reconcile(this.#views, rows.all, {
       key: ({ id }) => id,
       make: ({ id }) => new RowView(this.#waiting, id, this.#words, () => this.#leave(id)),
       drop: (view) => this.#drop(view),
     });
-    for (const [index, view] of views.entries()) view.update(rows.all[index], session.busy);
+    for (const [index, view] of views.entries()) view.update(rows.all[index], canSteer);
     arrange(this.#list, views.map(({ element }) => element));
     // An element that was moved has lost the focus.
     if (focused?.isConnected && this.#list.contains(focused)) focused.focus();

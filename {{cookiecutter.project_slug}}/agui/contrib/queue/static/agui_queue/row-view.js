@@ -65,9 +65,8 @@ export class RowView {
     return this.#waiting.rows.all.findIndex((row) => row.id === this.id);
   }
 
-  /** @param {Row} row @param {boolean} isBusy */
-  update(row, isBusy) {
-    const { modes } = this.#waiting;
+  /** @param {Row} row @param {boolean} canSteer */
+  update(row, canSteer) {
     const files = row.message.metadata?.attachments ?? [];
     const names = namesOf(files);
     const text = textOf(row.message.content);
@@ -80,8 +79,8 @@ export class RowView {
     }
     this.#row = row;
     this.element.classList.toggle("unsent", Boolean(row.isUnsent));
-    this.#mark.hidden = !isSteered || !isBusy;
-    this.#steer.hidden = modes.length < 2 || !isBusy;
+    this.#mark.hidden = !isSteered || !canSteer;
+    this.#steer.hidden = !canSteer;
     setAttribute(this.#steer, "aria-pressed", String(isSteered));
   }
 

@@ -3,8 +3,10 @@
  * What the user does with messages that wait: it shows at once, and the server hears of it. This
  * module doesn't use the DOM.
  */
+import { lazy } from "../agui/dom/lazy.js";
 import { HttpError } from "../agui/http/client.js";
 import { namesOf, problemOf, Rows } from "./rows.js";
+import { Requests } from "./requests.js";
 import { ServerList } from "./server-list.js";
 import { Unsent } from "./unsent.js";
 
@@ -13,33 +15,57 @@ import { Unsent } from "./unsent.js";
 /** @typedef {import("../agui/session/outbox.js").Queued} Queued */
 /** @typedef {import("./rows.js").Mode} Mode */
 /** @typedef {import("./rows.js").Row} Row */
-/** @typedef {import("./requests.js").Requests} Requests */
+
+/**
+ * @param {import("./attend.js").Later} later
+ * @param {import("../agui/types.d.ts").PageContext} context @param {number} max
+ */
+export function begin(later, context, max) {
+  const { host, composer, memory } = context;
+  const { session } = host;
+  const waiting = new Waiting(session, new Requests(host), memory, max);
+  const look = () => document.hidden || !host.isConnected || waiting.list.refreshSoon();
+  addEventListener("focus", look);
+  document.addEventListener("visibilitychange", look);
+  addEventListener("online", () => waiting.tryAgain());
+  /** @type {Promise<unknown> | undefined} */
+  let loading;
+  const show = () => {
+    const { all, problem } = waiting.rows;
+    if (loading || !(all.length || problem || (session.busy && composer.text))) return;
+    loading = lazy(() => import("./panel.js")).then((module) => {
+      if (module) new module.Panel(waiting, later, context);
+      else loading = undefined;
+    });
+  };
+  waiting.rows.addEventListener("change", show);
+  composer.input.addEventListener("input", show);
+  show();
+  return waiting;
+}
 
 export class Waiting {
-  /** What the user wants of the next message; null: what is usual. @type {Mode | "stop" | null} */
-  next = null;
   rows;
   list;
-  modes;
   #session;
   #requests;
   #unsent;
-  #isOff = false;
+  /** Whether the server keeps no messages. */
+  isOff = false;
 
   /**
    * @param {Session} session @param {Requests} requests
    * @param {import("./unsent.js").Memory} memory
-   * @param {{ modes: Mode[], max: number }} limits @param {Storage} [storage]
+   * @param {number} max @param {Storage} [storage]
    */
-  constructor(session, requests, memory, { modes, max }, storage) {
-    this.modes = modes;
+  constructor(session, requests, memory, max, storage) {
     this.#session = session;
     this.#requests = requests;
     const rows = (this.rows = new Rows(max));
     this.list = new ServerList(session, requests, rows);
     const thread = {
       next: () => rows.unsent[0],
-      mayPost: () => !session.isUndelivered && !this.#isOff,
+      mayPost: () => !session.isUndelivered && !this.isOff,
       threadId: () => this.list.threadId,
       posting: (/** @type {boolean} */ isBegun) => this.list.count(isBegun),
       sent: this.#sent.bind(this),
@@ -59,28 +85,13 @@ export class Waiting {
 
   // --- What the session asks
 
-  /** Keep a message; false if the tab has to. @param {Queued} message */
-  take(message) {
-    const mode = this.next ?? this.modes[0];
-    this.next = null;
-    if (mode === "stop") {
-      message.stops = true;
-      queueMicrotask(() => this.#session.stop());
-      return false;
-    }
-    if (this.#isOff) return false;
-    const { id, text, attachments } = message;
-    const content = text.trim() || namesOf(attachments);
-    const metadata = attachments.length ? { metadata: { attachments } } : {};
-    /** @type {Message} */
-    const kept = { id, role: "user", content, ...metadata };
-    this.#session.dispatchEvent(new CustomEvent("kept", { detail: kept }));
+  /** Add a message that the user has sent. @param {Row} row */
+  add(row) {
     this.rows.problem = null;
-    this.list.own.add(id);
-    this.rows.set([...this.rows.all, { id, message: kept, mode, isUnsent: true }]);
+    this.list.own.add(row.id);
+    if (!this.rows.find(row.id)) this.rows.set([...this.rows.all, row]);
     this.rows.tell("waitingAdded");
     this.#unsent.flush();
-    return true;
   }
 
   /** @param {string} id */
@@ -88,9 +99,9 @@ export class Waiting {
     return this.list.leaving.has(id) || Boolean(this.rows.find(id));
   }
 
-  /** Tell the user if no more messages can wait. */
-  refuse() {
-    const isOther = !this.#session.busy || this.next === "stop" || this.#isOff;
+  /** Tell the user if no more messages can wait. @param {string | null} next its mode */
+  refuse(next) {
+    const isOther = !this.#session.busy || next === "stop" || this.isOff;
     if (isOther || !this.rows.isFull) return false;
     this.rows.say({ code: "full" });
     return true;
@@ -227,7 +238,7 @@ export class Waiting {
   /** The server keeps no messages: the tab does. @param {Row[]} refused */
   #turnOff(refused) {
     const all = [...refused, ...this.rows.all];
-    this.#isOff = true;
+    this.isOff = true;
     this.rows.set([]);
     for (const { id, message } of all) {
       const attachments = message.metadata?.attachments ?? [];
