@@ -35,7 +35,7 @@ export class Around {
     const attend = async () => {
       if (!host.threadId) return;
       host.session.removeEventListener("change", attend);
-      for (const module of await modulesFor(host, "thread")) module.attend(context);
+      for (const { attend: join } of await modulesFor(host, "thread")) join(context);
     };
     host.session.addEventListener("change", attend);
     const select = () => {

@@ -110,17 +110,18 @@ export class Later {
     // A thread that is just beginning has no list.
     if (this.waiting || !id || session.isUndelivered) return;
     if (memory.noted(`waiting:${id}`, sessionStorage)) return this.load();
-    const list = client.send(client.address(id, "messages/"), {}).then((found) => found.json());
-    const { messages, run } = (await list.catch(() => null)) ?? {};
-    if (messages?.length || (run && !session.busy && !session.loading)) this.load();
+    const asking = client.send(client.address(id, "messages/"), {}).then((found) => found.json());
+    const list = await asking.catch(() => null);
+    const isUnseen = list?.run && !session.busy && !session.loading;
+    if (isUnseen || list?.messages?.length) this.load();
   }
 
   load() {
     this.#loading ??= lazy(() => import("./waiting.js")).then((module) => {
       this.#loading = module ? this.#loading : undefined;
-      const rows = this.#rows.splice(0);
       if (module) this.waiting ??= module.begin(this, this.#context, this.#max);
-      for (const row of rows) this.waiting?.add(row);
+      for (const row of this.#rows) this.waiting?.add(row);
+      const rows = this.#rows.splice(0); // Not before: each of them waits all the time.
       if (!module) this.#giveUp(rows);
     });
   }
