@@ -199,6 +199,15 @@ test("what keeps messages during a run takes them from the tab, and only then", 
   session.later = null;
 });
 
+test("a message behind one that found no network is the tab's", async () => {
+  const { session } = sessionOf(lost(), lost());
+  const taken = [];
+  session.later = { take: ({ text }) => taken.push(text) > 0, has: () => false };
+  await run(session, () => session.send("one"));
+  await run(session, () => session.send("two"));
+  assert.deepEqual([session.queued.text, taken], ["two", []]);
+});
+
 test("a message that stops the run is sent after the stop", async () => {
   const [end, release] = gate();
   const stopped = { ...finished, outcome: { type: "cancelled" } };

@@ -156,6 +156,20 @@ timed("rows move, and the server counts only those that it knows", async (t) => 
   assert.deepEqual(listed(page), ["three queue", "one queue", "two queue"]);
 });
 
+timed("the place among messages that the server has is without those that it has not", async (t) => {
+  const page = open();
+  page.write("one");
+  page.write("two");
+  await settled(t);
+  page.server.answers.post.push(offline());
+  page.write("three");
+  await settled(t);
+  page.waiting.move("three", 0);
+  page.waiting.move("two", 1);
+  await settled(t, 500);
+  assert.deepEqual([listed(page), shown(page)], [["two queue", "one queue"], ["two queue", "one queue", "three queue unsent"]]);
+});
+
 timed("a list from before the user's last request is too old", async (t) => {
   const page = open();
   page.write("one");
@@ -336,6 +350,15 @@ timed("another thread has rows of its own, and nobody's are left after signing o
   assert.deepEqual(shown(page), []);
   page.change({ threadId: "t" });
   assert.deepEqual(shown(page), ["one queue unsent"]);
+  // What arrives while another thread is open has arrived.
+  const { promise, resolve } = gate();
+  const next = open();
+  next.server.answers.post.push(promise);
+  next.write("two");
+  next.change({ threadId: "u" });
+  resolve();
+  await settled(t);
+  assert.deepEqual([listed(next), next.storage.size], [["two queue"], 0]);
   page.change({ threadId: null });
   assert.deepEqual(shown(page), []);
 });
