@@ -296,6 +296,15 @@ def seen(page: Page, text: str) -> None:
         finished(page)
 
 
+def without_queue(page: Page) -> None:
+    """As in a project without the part `queue`: one message can wait, in the tab."""
+    remove = "document.querySelector('agui-chat')?.removeAttribute('data-queue')"
+    page.add_init_script(
+        f"new MutationObserver(() => {remove}).observe(document, {{ childList: true, subtree: true }})"
+    )
+    page.evaluate(remove)
+
+
 def lasting(page: Page) -> None:
     """Let what is told or offered for some seconds stay: a test on a busy machine comes late."""
     page.evaluate("""() => {

@@ -18,6 +18,7 @@ from pages import (
     say,
     stored_texts,
     thread_id,
+    without_queue,
 )
 
 pytestmark = pytest.mark.browser
@@ -69,6 +70,7 @@ def skilled(new_page: Callable[..., Page], live_project, signed_in: dict) -> Pag
 
 
 def test_message_waits_for_the_answer_and_arrow_up_edits_the_last(scripted, go_on):
+    without_queue(scripted)
     say(scripted, "slow")
     expect(scripted.locator(".assistant .prose")).to_contain_text("word1")
     stop, send = (

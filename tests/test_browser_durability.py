@@ -24,6 +24,7 @@ from pages import (
     stored,
     stored_texts,
     thread_id,
+    without_queue,
 )
 
 pytestmark = pytest.mark.browser
@@ -385,6 +386,7 @@ def test_stop_before_the_first_event_and_a_retry_that_answers_nothing_anew(scrip
 
 
 def test_queued_message_is_sent_when_the_run_has_ended(scripted, go_on):
+    without_queue(scripted)
     runs = runs_of(scripted)
     say(scripted, "slow")
     expect(scripted.locator(".assistant .prose")).to_contain_text("word1")

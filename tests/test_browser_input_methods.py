@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from pages import Page, drawn, expect, finished, message_box, new_chat, say
+from pages import Page, drawn, expect, finished, message_box, new_chat, say, without_queue
 from test_browser_cards import FINISHED, STARTED, answer_with, approval, asking
 
 pytestmark = pytest.mark.browser
@@ -195,6 +195,7 @@ def test_fields_of_the_list_act_only_on_an_enter_of_the_user(scripted):
 
 
 def test_queue_is_not_said_to_be_full_while_the_user_converts(scripted: Page, go_on):
+    without_queue(scripted)
     say(scripted, "slow")
     expect(scripted.locator(".assistant .prose")).to_contain_text("word1")
     say(scripted, "next")

@@ -218,6 +218,28 @@ def end(page: Page, *events: dict) -> None:
     drawn(page)
 
 
+def keep_messages(page: Page) -> dict:
+    """Keep the messages that are sent during a run, as the server does."""
+    server: dict = {"messages": [], "run": {"run_id": "r"}, "held": None}
+
+    def respond(route: Route) -> None:
+        stand = {"run": server["run"], "held": server["held"], "refusal": None}
+        if route.request.method != "POST":
+            return route.fulfill(json=server)
+        sent = route.request.post_data_json
+        row = {
+            "message_id": sent["message"]["id"],
+            "message": sent["message"],
+            "mode": sent["mode"],
+            "state": "waiting",
+        }
+        server["messages"] = [*server["messages"], row]
+        return route.fulfill(status=202, json=row | stand)
+
+    page.route(re.compile(r"/threads/[^/]+/messages/"), respond)
+    return server
+
+
 def new_chat(page: Page) -> None:
     page.locator("agui-chat .header .icon-compose").click()
     expect(page.locator("agui-chat .messages > *")).to_have_count(0)
@@ -305,19 +327,43 @@ def a_run(page: Page) -> Iterator[str]:
     expect(inside.locator(".tool.faced > :not(.face)").first).to_be_hidden()
     expect(inside.locator(".tools-fold")).to_be_visible()
     yield "tools-drawn-and-folded"
+    server = keep_messages(page)
+    write(page, "And then the others, please.")
+    expect(inside.locator(".when-read")).to_be_visible()
+    yield "choosing"
+    inside.locator(".input").press("Enter")
+    write(page, LONG * 3)
+    inside.locator(".input").press("Control+Enter")
+    expect(inside.locator(".waiting-rows > li:not(.unsent)")).to_have_count(2)
+    yield "waiting"
+    inside.locator(".waiting-rows .icon-edit").first.click()
+    expect(inside.locator(".waiting-edit")).to_be_visible()
+    yield "waiting-edited"
+    page.keyboard.press("Escape")
+    held = server["messages"]
+    message = held[1]["message"] | {"metadata": {"read_in_run": True}}
+    server |= {"messages": [], "run": None, "held": "finished"}
+    read = {"messageId": message["id"], "message": message, "mode": "steer", "after": "m1"}
+    answer(page, {"type": "CUSTOM", "name": "message_delivered", "value": read})
+    expect(inside.locator(".in-run")).to_be_visible()
+    answer(page, {"type": "CUSTOM", "name": "message_removed", "value": {"messageId": held[0]["message_id"]}})
+    expect(inside.locator(".waiting-panel")).to_be_hidden()
     answer(page, *text("m1", MARKDOWN))
     expect(inside.locator(".prose table")).to_be_visible()
     expect(inside.locator(".prose math")).to_have_count(2)
     yield "streaming"
-    write(page, "And then the others, please.")
-    inside.locator(".input").press("Enter")
-    expect(inside.locator(".queued")).to_be_visible()
-    yield "queued"
-    inside.locator(".queued .icon-trash").click()
     answer(page, *({"type": "CUSTOM", "name": name, "value": value} for name, value in ADDITIONS.items()))
     end(page, FINISHED | {"usage": [{"inputTokens": 1234, "outputTokens": 56}]})
     expect(inside.get_by_role("group").get_by_role("button", name=LONG)).to_be_visible()
     yield "answered"
+    # What waits after a failure.
+    server |= {"messages": held, "held": "failed"}
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(inside.locator(".waiting-head .button")).to_be_visible()
+    yield "held"
+    server["messages"] = []
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(inside.locator(".waiting-panel")).to_be_hidden()
     page.evaluate(SELECT)
     expect(inside.locator(".quote-selection")).to_be_visible()
     yield "selected"

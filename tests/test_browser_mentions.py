@@ -164,7 +164,7 @@ def test_message_that_waits_keeps_its_mention(page):
     page.wait_for_function("() => window.goOn")
     mention(page, "See @milk")
     message_box(page).press("Enter")
-    expect(page.locator(".queued")).to_contain_text("See @Buy milk")
+    expect(page.locator(".waiting-text")).to_contain_text("See @Buy milk")
     page.evaluate("() => { const { goOn } = window; window.goOn = null; goOn(); }")
     page.wait_for_function("() => window.goOn")
     page.evaluate("() => window.goOn()")

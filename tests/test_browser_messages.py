@@ -17,6 +17,7 @@ from pages import (
     stored,
     stored_texts,
     thread_id,
+    without_queue,
 )
 
 pytestmark = pytest.mark.browser
@@ -220,6 +221,7 @@ def test_nothing_is_offered_that_would_be_refused_or_that_the_server_lacks(scrip
 
 
 def test_a_message_that_waits_is_rewritten_or_removed(scripted, go_on):
+    without_queue(scripted)
     say(scripted, "slow")
     expect(scripted.locator(".assistant .prose")).to_contain_text("word1")
     say(scripted, "and then this")

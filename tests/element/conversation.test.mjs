@@ -26,6 +26,18 @@ const interrupt = (...ids) => ({
   outcome: { type: "interrupt", interrupts: ids.map((id) => ({ id: `int-${id}`, reason: "tool_call", toolCallId: id })) },
 });
 
+test("a message that the model reads in a run stands where it was read, once", () => {
+  const message = { id: "m", role: "user", content: "Only ten", metadata: { read_in_run: true } };
+  const delivered = { type: "CUSTOM", name: "message_delivered", value: { messageId: "m", message, mode: "steer", after: "m-c" } };
+  const queued = { type: "CUSTOM", name: "message_queued", value: { messageId: "m", message, mode: "steer", position: 0 } };
+  const run = [started, queued, ...text("a", "Look."), ...call("c", "list"), result("c", "[]"), delivered, ...text("b", "Ten.")];
+  const c = play(run);
+  assert.deepEqual(c.messages.map(({ id }) => id), ["a", "c", "m-c", "m", "b"]);
+  assert.deepEqual(c.messages[3], message);
+  // A page that has loaded the thread reads the run again from its beginning.
+  assert.deepEqual(play(run, c).messages.map(({ id, content }) => [id, content]), c.messages.map(({ id, content }) => [id, content]));
+});
+
 test("text is put together by message", () => {
   const { messages, status } = play([started, ...text("a", "Hel", "lo"), finished]);
   assert.deepEqual(messages, [{ id: "a", role: "assistant", content: "Hello" }]);

@@ -182,6 +182,63 @@ test("one message is queued while a run is on, and sent when it has ended well",
   assert.equal(server.bodies.length, 2);
 });
 
+test("what keeps messages during a run takes them from the tab, and only then", async () => {
+  const [end, release] = gate();
+  const { server, session } = sessionOf([started, ...said("a", "Hi."), end], [started, ...said("b", "Bye."), finished]);
+  const taken = [];
+  session.later = { take: ({ text }) => text !== "mine" && taken.push(text) > 0, has: () => false };
+  const done = once(session, "end");
+  session.send("one");
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.deepEqual([session.send("two"), session.send("three"), session.queued, taken], [true, true, null, ["two", "three"]]);
+  assert.deepEqual([session.send("mine"), session.queued.text], [true, "mine"]);
+  release(finished);
+  await done;
+  await run(session, () => {});
+  assert.deepEqual([server.bodies.length, taken], [2, ["two", "three"]]);
+  session.later = null;
+});
+
+test("a message behind one that found no network is the tab's", async () => {
+  const { session } = sessionOf(lost(), lost());
+  const taken = [];
+  session.later = { take: ({ text }) => taken.push(text) > 0, has: () => false };
+  await run(session, () => session.send("one"));
+  await run(session, () => session.send("two"));
+  assert.deepEqual([session.queued.text, taken], ["two", []]);
+});
+
+test("a message that stops the run is sent after the stop", async () => {
+  const [end, release] = gate();
+  const stopped = { ...finished, outcome: { type: "cancelled" } };
+  const { server, session } = sessionOf([started, ...said("a", "Hi."), end], [started, ...said("b", "Bye."), finished]);
+  session.later = { take: (message) => void (message.stops = true), has: () => false };
+  const done = once(session, "end");
+  session.send("one");
+  await new Promise((resolve) => setTimeout(resolve));
+  session.send("now");
+  release(stopped);
+  await done;
+  await run(session, () => {});
+  assert.deepEqual([server.bodies.length, known(server, 1).content, session.queued], [2, "now", null]);
+});
+
+test("a run that begins by itself is one tab's if it says so", async () => {
+  const asked = [];
+  for (const own of [false, true]) {
+    const call = [{ type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "look", parentMessageId: "m" }, { type: "TOOL_CALL_END", toolCallId: "c" }];
+    const { server, session } = sessionOf([started, ...said("d", "Done."), finished]);
+    session.offer(new Map([["look", { name: "look", handler: () => asked.push(own) }]]));
+    server.stored = { messages: [user("one", "one")], running: true };
+    await session.open("t");
+    server.follows.push([started, ...call, finished]);
+    await session.refresh({ quietly: false, own });
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setTimeout(resolve));
+    session.close();
+  }
+  assert.deepEqual(asked, [true]);
+});
+
 test("what is queued is not sent again when a copy of the tab has sent it", async () => {
   const [pause, go] = gate();
   const { server, session } = sessionOf([started, pause]);

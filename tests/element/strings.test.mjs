@@ -54,6 +54,9 @@ import { MENU_WORDS } from "./agui/threads/menu.js";
 import { MODEL_WORDS } from "./agui/page/model-picker.js";
 import { MICROPHONE_WORDS } from "./agui_voice/microphone.js";
 import { VOICE_WORDS } from "./agui_voice/voice.js";
+import { WAITING_KEY_WORDS } from "./agui_queue/keys.js";
+import { IN_RUN_WORDS } from "./agui_queue/read-in-run.js";
+import { WAITING_WORDS } from "./agui_queue/words.js";
 
 const STRINGS = {
   ...COMMON,
@@ -107,6 +110,9 @@ const STRINGS = {
   ...TOOL_WORDS,
   ...VERSION_WORDS,
   ...VOICE_WORDS,
+  ...IN_RUN_WORDS,
+  ...WAITING_KEY_WORDS,
+  ...WAITING_WORDS,
 };
 
 const folder = new URL("./agui/words/languages/", import.meta.url);

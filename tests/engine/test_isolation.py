@@ -76,6 +76,7 @@ BODIES: dict[tuple[str, str], Callable[[World], list[Any]]] = {
     ("agent/threads/<path:thread_id>/messages/", "POST"): lambda world: [{}],
     ("agent/threads/<path:thread_id>/messages/", "PATCH"): lambda world: [{"message_id": QUEUED, "position": 0}],
     ("agent/threads/<path:thread_id>/messages/", "DELETE"): lambda world: [{"message_id": QUEUED}],
+    ("agent/notifications/", "PATCH"): lambda world: [{"mail": True}],
     ("agent/attachments/", "POST"): lambda world: [FILE],
     ("agent/transcribe/", "POST"): lambda world: [RECORDING],
     ("agent/mcp/", "POST"): lambda world: [{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}],
@@ -161,6 +162,8 @@ async def world_of(client: Client) -> AsyncIterator[World]:
         message = {"id": QUEUED, "role": "user", "content": SECRET}
         path = f"{client.prefix}threads/waiting/messages/"
         await client.http.post(path, {"message": message}, content_type="application/json")
+        webhook = {"webhook": f"https://hooks.invalid/{SECRET}"}
+        await client.http.patch(f"{client.prefix}notifications/", webhook, content_type="application/json")
         response = await client.post(run_input(SECRET, thread="busy"))
         await reached.wait()
         thread = await client.thread("at%20rest")
@@ -247,7 +250,10 @@ async def use_the_ids(attacker: Client, world: World) -> None:
 def media(settings: Any, tmp_path: Any) -> None:
     settings.MEDIA_ROOT = tmp_path
     voice = {"BACKEND": "engine.test_voice.Parrot"}
-    settings.AGUI = {**settings.AGUI, "VOICE": voice, "MCP": {"ENDPOINT": HAS_MCP}}
+    # No name ends like this.
+    notifications = {"MAIL": "opt_in", "WEBHOOK_HOSTS": ["hooks.invalid"]}
+    parts = {"VOICE": voice, "MCP": {"ENDPOINT": HAS_MCP}, "NOTIFICATIONS": notifications}
+    settings.AGUI = {**settings.AGUI, **parts}
 
 
 @pytest.fixture

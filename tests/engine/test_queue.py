@@ -33,6 +33,7 @@ async def test_a_steered_message_is_read_before_the_next_request(client: Client,
     [delivered] = custom(events, "message_delivered")
     thread = (await client.thread())["messages"]
     assert delivered["message"] == thread[3]
+    assert thread[3]["metadata"] == {"read_in_run": True}
     assert delivered["after"] == thread[2]["id"]
     kinds = event_types(events)
     place = next(i for i, event in enumerate(events) if event.get("name") == "message_delivered")
@@ -54,6 +55,23 @@ async def test_a_client_that_does_not_know_a_steered_message_does_not_replace_it
     asked = [part.content for part in parts_of(model.requests[2]) if isinstance(part, UserPromptPart)]
     assert asked == ["Go", "Stop at two", "And?"]
     assert await texts(client) == ["Go", "tool: one", "Stop at two", "assistant: Done.", "And?", "assistant: Bye."]
+
+
+async def test_the_failure_of_a_run_is_that_of_the_last_message_it_has_read(client: Client, queue: Queue):
+    gate = Gate()
+    with script([call("echo", text="one", _id="c1"), gate()], fail(ConnectionError("gone")), say("Done.")):
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await queue.steer("Stop at two")
+        await run.end(gate)
+        assert list((await client.thread())["failures"]) == ["Stop at two"]
+        # To answer it again mends it.
+        message = (await client.thread())["messages"][3]
+        await client.run(messages=[message])
+    thread = await client.thread()
+    assert thread["failures"] == {}
+    assert thread["messages"][3] == message
+    assert await texts(client) == ["Go", "tool: one", "Stop at two", "assistant: Done."]
 
 
 async def test_a_queued_message_begins_the_next_run(client: Client, queue: Queue):
@@ -271,7 +289,7 @@ async def test_files_and_mentions_are_those_of_any_message(client: Client, queue
     assert [part.content for part in parts_of(second) if isinstance(part, UserPromptPart)] == prompts
     stored = (await client.thread())["messages"][3]
     assert stored["content"] == "Read @Ada"
-    assert stored["metadata"] == metadata
+    assert stored["metadata"] == metadata | {"read_in_run": True}
     assert await AttachmentUse.objects.filter(attachment=file, thread_id="t1").aexists()
 
 
@@ -290,6 +308,8 @@ async def test_a_message_may_be_a_file_alone(client: Client, queue: Queue):
         events = await run.end(gate)
         # The next turn reads them as they were sent.
         await client.run("And?")
+    alone["metadata"] = metadata | {"read_in_run": True}
+    beside["metadata"] = {"read_in_run": True}
     thread = (await client.thread())["messages"]
     assert [message for message in thread if message["id"] in ("m1", "m2")] == [alone, beside]
     assert [value["message"] for value in custom(events, "message_delivered")] == [alone, beside]

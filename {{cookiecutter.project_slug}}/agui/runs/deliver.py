@@ -18,6 +18,7 @@ from agui.models import Run
 from agui.protocol.types import BaseEvent
 from agui.runs.drafts import checkpoints
 from agui.runs.record import ActiveRun
+from agui.stores.tree import prompt_id
 from agui.turns.take import for_the_model
 
 Describe = Callable[[ModelMessage, str], BaseEvent]
@@ -43,6 +44,8 @@ async def deliver(
         for message, form in zip(kept, read, strict=True):
             run.delivered.add(message, form, partial(describe, message))
         columns = run.columns(request)
+        # From now on the run answers the last of them: its failure is theirs.
+        columns["prompt_id"] = prompt_id(kept[-1])
         writing = asyncio.create_task(in_database(_write, run, columns, record))
         try:
             await asyncio.shield(writing)

@@ -1,4 +1,5 @@
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,10 @@ class QueueConfig(Part):
     label = "agui_queue"
     verbose_name = "Agent: queue"
     settings = QueueSettings
+    page_modules = {
+        "metadata:read_in_run": "agui_queue/read-in-run.js",
+        "thread:queue": "agui_queue/attend.js",
+    }
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -54,6 +59,15 @@ class QueueConfig(Part):
     def routes(self) -> dict[str, tuple[str, str]]:
         view = "agui.contrib.queue.views.ThreadMessagesView"
         return {"thread-messages": ("threads/<path:thread_id>/messages/", view)}
+
+    def modules_of_page(self, agent: str) -> Mapping[str, str]:
+        return self.page_modules if self.modes() else {}
+
+    def page_attributes(self, agent: str) -> dict[str, Any]:
+        if not self.modes():
+            return {}
+        limit = conf.part(QueueSettings).max_messages
+        return {"data-queue": json.dumps({"modes": self.modes(), "max": limit})}
 
     def client_capabilities(self) -> dict[str, Any]:
         limit = conf.part(QueueSettings).max_messages

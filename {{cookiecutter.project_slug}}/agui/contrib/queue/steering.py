@@ -23,11 +23,14 @@ from agui.protocol.types import Message
 from agui.runs.deliver import deliver
 from agui.runs.drive import write
 from agui.runs.record import ActiveRun
+from agui.stores.annotations import annotate, annotation
 from agui.stores.tree import prompt_id
 
 logger = logging.getLogger("agui.queue")
 
 MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
+# The key in the metadata of messages that did not begin a run.
+READ_IN_RUN = "read_in_run"
 # How often to read anew what its user edits at the same time.
 TRIES = 3
 
@@ -80,6 +83,8 @@ def _may_go_on(run: ActiveRun, ctx: Any, request: Any) -> bool:
 async def _read(run: ActiveRun, ctx: Any, request: Any, rows: list[QueuedMessage]) -> None:
     actor = Actor(run.setup.deps.user, run.log.scope)
     messages = await load([MESSAGE.validate_json(row.data) for row in rows], run.run_input)
+    for message in messages:
+        _mark(message)
     writes: list[Any] = [partial(claim, rows, run.log.key, is_stored=False)]
     for part in parts.installed():
         writes.append(await part.messages_arrived(messages, run.log.thread_id, actor))
@@ -90,6 +95,15 @@ async def _read(run: ActiveRun, ctx: Any, request: Any, rows: list[QueuedMessage
                 write_row()
 
     await deliver(run, ctx, request, messages, record, _describe)
+
+
+def _mark(message: ModelMessage) -> None:
+    """Tell clients that a run has read a message which was on already."""
+    message_id = prompt_id(message)
+    extras = annotation(message, "extras") or {}
+    extra = extras.get(message_id, {})
+    metadata = {**extra.get("metadata", {}), READ_IN_RUN: True}
+    annotate(message, extras={**extras, message_id: {**extra, "metadata": metadata}})
 
 
 async def announce(run: ActiveRun, sent: Any) -> None:

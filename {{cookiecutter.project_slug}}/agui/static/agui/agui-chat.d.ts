@@ -5,7 +5,7 @@
  * @attr endpoint, data-tools-url, data-skills-url, data-threads-url, data-attachments-url,
  *   data-transcribe-url, data-mentions-url, data-stylesheet-url, data-frame-stylesheet-url,
  *   data-strings-url, data-login-url, data-modules - the addresses
- * @attr data-max-upload-bytes, data-max-recording-bytes, data-feedback, data-models - what the
+ * @attr data-max-upload-bytes, data-max-recording-bytes, data-feedback, data-models, data-queue - what the
  *   server accepts and offers
  * @attr data-csrf-token, data-csrf-header, data-csrf-cookie, user-key, data-thread-memory - the
  *   user, and what the browser remembers
@@ -30,7 +30,7 @@
  * @csspart panel, header, undo, log, messages, user-message, assistant-message, reasoning,
  *   activity, image, image-viewer, source-card, tool, approve, deny, prose, code, error, composer,
  *   input, attach, skills, microphone, send, stop, attachments, attachment, palette, chip, drawer, threads, menu, launcher, frame,
- *   edge, actions, action, editor, feedback, sources, queued, quote, shortcuts, notify, find,
+ *   edge, actions, action, editor, feedback, sources, queued, waiting, quote, shortcuts, notify, find,
  *   commands, avatar, document
  *
  * @cssprop --agui-code-comment, --agui-code-keyword, --agui-code-string, --agui-code-number,

@@ -8,6 +8,8 @@ export interface Metadata {
   editedArguments?: unknown;
   editedBy?: string;
   toolCallId?: string;
+  /** Of a message of the user that a run has read which was on already. */
+  read_in_run?: boolean;
   /** Of a failure. */
   runId?: string | null;
   resets_at?: string;
@@ -422,6 +424,9 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("./messages/turn-notes.js").NOTE_WORDS &
   typeof import("./messages/usage.js").USAGE_WORDS &
   typeof import("./messages/versions.js").VERSION_WORDS &
+  typeof import("../agui_queue/keys.js").WAITING_KEY_WORDS &
+  typeof import("../agui_queue/read-in-run.js").IN_RUN_WORDS &
+  typeof import("../agui_queue/words.js").WAITING_WORDS &
   typeof import("../agui_voice/microphone.js").MICROPHONE_WORDS &
   typeof import("../agui_voice/voice.js").VOICE_WORDS;
 
@@ -459,6 +464,8 @@ export interface PartModules {
   [call: `call:${string}`]: CallModule;
   /** Loaded when the first run has ended. */
   [run: `run:${string}`]: RunModule;
+  /** Loaded with the first conversation. */
+  [thread: `thread:${string}`]: ThreadModule;
   math: { drawFormulas: (codes: Element[]) => void };
   upload: {
     post: (
@@ -469,7 +476,7 @@ export interface PartModules {
   };
 }
 /** Places for which several parts may have a module. */
-export type Place = "composer" | "answer" | "run";
+export type Place = "composer" | "answer" | "run" | "thread";
 
 /** What a module under `composer:<name>` exports. */
 export interface ComposerModule {
@@ -540,6 +547,19 @@ export interface CallModule {
 /** What a module under `run:<name>` exports. */
 export interface RunModule {
   ended: (host: import("./agui-chat.d.ts").AguiChatElement) => unknown;
+}
+/** What a module under `thread:<name>` exports; `attend` is called once. */
+export interface ThreadModule {
+  attend: (context: PageContext) => unknown;
+  /** What the page of shortcuts says of its keys, while the user writes. */
+  shortcuts?: (strings: Strings) => Promise<[keys: string, text: string][]>;
+}
+/** What keeps messages during a run instead of the tab. */
+export interface Later {
+  /** False if the tab has to keep the message. */
+  take: (message: import("./session/outbox.js").Queued) => boolean;
+  /** Whether a message still waits. */
+  has: (messageId: string) => boolean;
 }
 
 export type Strings = import("./words/strings.js").Strings;

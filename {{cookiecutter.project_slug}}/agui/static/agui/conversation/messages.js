@@ -18,6 +18,14 @@ export function textOf(content) {
 }
 
 /**
+ * Whether the user has begun a run with a message. Others were read by a run that was on.
+ * @param {Message} message
+ */
+export function isPrompt({ role, metadata }) {
+  return role === "user" && !metadata?.read_in_run;
+}
+
+/**
  * A message of the user, and all that answers it.
  * @typedef {{ prompt: Message | null, parts: Message[] }} Turn
  */

@@ -21,8 +21,13 @@ const reducers = {
     return tellCall({ ...c, steps }, metadata, { step: undefined });
   },
   CUSTOM: (c, { name, value, metadata }) => {
-    /** @type {{ messageId: string, percent?: number }} */
+    /** @type {{ messageId: string, percent?: number, message?: Message, after?: unknown }} */
     const { messageId, ...addition } = Object(value);
+    // The model reads what the user has sent meanwhile: its place in the thread is here.
+    if (addition.message?.role === "user" && "after" in addition) {
+      const isThere = indexOf(c, addition.message.id) >= 0;
+      return isThere ? c : { ...c, messages: [...c.messages, ...clean([addition.message])] };
+    }
     // An addition to a complete answer has its name, and one value beside the answer's id.
     const [[key, added] = [], ...more] = Object.entries(addition);
     if (messageId && key && key !== "percent" && !more.length) {

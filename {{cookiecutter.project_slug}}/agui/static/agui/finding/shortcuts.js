@@ -2,7 +2,7 @@
 /** The page of shortcuts. */
 import { closeOnBack } from "../dom/back.js";
 import { h, iconButton } from "../dom/elements.js";
-import { moduleOf, partModules } from "../dom/lazy.js";
+import { moduleOf, modulesFor, partModules } from "../dom/lazy.js";
 import { keyNames } from "./key-names.js";
 
 /** In English; the tables of other languages have these, too. */
@@ -71,6 +71,8 @@ export async function showShortcuts({ host, panel, strings }) {
   /** @type {Words} */
   const words = { ...SHORTCUT_WORDS, ...strings };
   const signs = await signsOf(host, strings);
+  const modules = await modulesFor(host, "thread");
+  const keys = await Promise.all(modules.map(({ shortcuts }) => shortcuts?.(strings) ?? []));
   if (panel.querySelector(".shortcuts")) return;
   const close = iconButton("close", words.close, () => dialog.close());
   const look = { class: "shortcuts", part: "shortcuts", "aria-label": words.shortcuts };
@@ -81,7 +83,10 @@ export async function showShortcuts({ host, panel, strings }) {
     ...SECTIONS.flatMap(([title, rows]) => {
       /** @type {[string, string][]} */
       const told = rows.map(([keys, name]) => [keys, words[name]]);
-      if (title === "whileWriting") told.splice(SIGNS_AT, 0, ...signs);
+      if (title === "whileWriting") {
+        told.splice(SIGNS_AT, 0, ...signs);
+        told.push(...keys.flat());
+      }
       return [h("h3", {}, words[title]), list(told)];
     }),
   );

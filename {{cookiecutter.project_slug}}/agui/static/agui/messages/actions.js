@@ -5,7 +5,7 @@
  */
 import { AnswerBar } from "./answer-bar.js";
 import { reconcile } from "../dom/keyed.js";
-import { textOf, turnsOf } from "../conversation/messages.js";
+import { isPrompt, textOf, turnsOf } from "../conversation/messages.js";
 import { PromptBar } from "./prompt-bar.js";
 
 /** @typedef {import("../types.d.ts").MessageContext} Context */
@@ -46,22 +46,33 @@ export class MessageActions {
 
   /** @type {import("./extras.js").Extra["render"]} */
   render(session, views, messages) {
-    const { status } = session.conversation;
+    const { status, failures } = session.conversation;
     const idle = !session.busy && !session.loading && status !== "waiting";
     const turns = turnsOf(messages);
+    /** @type {import("../types.d.ts").Message[]} the same answer before a message inside it */
+    let before = [];
     const wanted = turns.flatMap((turn, index) => {
       const isLast = index === turns.length - 1;
       const shown = { session, turn, isLast, idle };
+      const next = turns[index + 1]?.prompt;
+      const goesOn = next && !isPrompt(next);
+      const parts = [...before, ...turn.parts];
+      before = goesOn ? parts : [];
       const prompt = turn.prompt && views.get(turn.prompt.id)?.element;
       const last = turn.parts.findLast(
         ({ id, content, toolCalls }) => views.has(id) && (textOf(content) || toolCalls),
       );
       const end = last ? views.get(last.id)?.element : prompt;
       // If a turn has no answer, the notice of the failure has the retry button.
-      const isComplete = end && !(isLast && (!idle || (!last && status === "failed")));
+      // The user has sent another message before the answer, which is to both.
+      const isLater = !last && !isLast && !failures[turn.prompt?.id ?? ""];
+      const isOpen = isLast && (!idle || (!last && status === "failed"));
+      const isComplete = end && !goesOn && !isLater && !isOpen;
       return [
         ...(prompt ? [{ Kind: PromptBar, shown, place: prompt }] : []),
-        ...(isComplete ? [{ Kind: AnswerBar, shown, place: end }] : []),
+        ...(isComplete
+          ? [{ Kind: AnswerBar, shown: { ...shown, turn: { ...turn, parts } }, place: end }]
+          : []),
       ];
     });
     const bars = reconcile(this.#bars, wanted, {

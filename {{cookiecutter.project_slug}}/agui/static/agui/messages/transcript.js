@@ -5,6 +5,7 @@ import { End } from "../dom/end.js";
 import { Extras } from "./extras.js";
 import { arrange, isSame, reconcile } from "../dom/keyed.js";
 import { lazy } from "../dom/lazy.js";
+import { isPrompt } from "../conversation/messages.js";
 import { isPlain } from "../markdown/view.js";
 import { VIEWS } from "./views.js";
 
@@ -247,7 +248,7 @@ export class Transcript {
     const { messages } = session.conversation;
     if (!this.#views.size || messages.length < this.#from) this.#from = messages.length - PAGE;
     const prompt = messages.findLastIndex(
-      ({ role }, index) => index <= this.#from && role === "user",
+      (message, index) => index <= this.#from && isPrompt(message),
     );
     this.#from = Math.max(0, prompt);
     this.#offerEarlier();

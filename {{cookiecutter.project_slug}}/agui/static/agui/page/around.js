@@ -32,6 +32,12 @@ export class Around {
       });
     }
     if (host.dataset.models) this.go("models");
+    const attend = async () => {
+      if (!host.threadId) return;
+      host.session.removeEventListener("change", attend);
+      for (const { attend: join } of await modulesFor(host, "thread")) join(context);
+    };
+    host.session.addEventListener("change", attend);
     const select = () => {
       if (`${getSelection()}`.trim()) this.go("selection");
     };

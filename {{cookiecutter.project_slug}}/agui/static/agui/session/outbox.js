@@ -8,13 +8,18 @@ import { uuid, withText } from "./turns.js";
 
 /** @typedef {import("../types.d.ts").Attachment} Attachment */
 /** @typedef {import("../types.d.ts").Returned} Returned */
-/** @typedef {{ id: string, text: string, attachments: Attachment[] }} Queued */
+/**
+ * @typedef {{ id: string, text: string, attachments: Attachment[], stops?: boolean }} Queued
+ *   `stops` if it is sent after a stop, too
+ */
 /**
  * @typedef {{
  *   save: () => void, changed: () => void, returned: (message: Returned) => void,
  *   refresh: () => Promise<unknown>, open: (threadId: string) => Promise<unknown>,
  *   deny: (reason: string, prompts: import("../types.d.ts").Message[]) => void,
- * }} Page `deny` answers all open questions, and sends the prompts beside that
+ *   later: () => import("../types.d.ts").Later | null,
+ * }} Page `deny` answers all open questions, and sends the prompts beside that; `later` keeps
+ *   messages during a run instead of this tab
  */
 
 export class Outbox {
@@ -83,6 +88,7 @@ export class Outbox {
 
   /** @param {Queued | null} message */
   queue(message) {
+    if (message && this.#state.busy && this.#page.later()?.take(message)) return;
     this.queued = message;
     this.#page.save();
     this.#page.changed();
@@ -98,8 +104,9 @@ export class Outbox {
   /** After a failure, keep the queued message; after a stop, give it back to the user. */
   sendQueued() {
     const { status } = this.#state.conversation;
-    if (status === "stopped") this.returnQueued();
-    if (!this.queued || status !== "idle") return;
+    const isStopped = status === "stopped";
+    if (isStopped && !this.queued?.stops) this.returnQueued();
+    if (!this.queued || !(isStopped || status === "idle")) return;
     const { id, text, attachments } = this.queued;
     this.queue(null);
     this.send(text, attachments, id);

@@ -10,14 +10,17 @@ import { ThreadWork } from "./thread-work.js";
 
 /**
  * Dispatches "change" after every change, "event" (detail: the AG-UI event), "start" and "end" of a
- * run, "returned" (detail: the message) when the server did not take a message, "left" when the
- * open thread is gone, "heard" when another tab has changed a thread, and "signed-out".
+ * run, "kept" (detail: the message) when `later` has taken a message, "returned" (the same) when
+ * the server did not take one, "left" when the open thread is gone, "heard" when another tab has
+ * changed a thread, and "signed-out".
  */
 export class Session extends EventTarget {
   /** @type {(() => unknown) | null} the page's context, sent with each run */
   getContext = null;
   /** Whether the page draws CUSTOM events of a name. @type {(name: string) => unknown} */
   draws = () => {};
+  /** @type {import("../types.d.ts").Later | null} keeps messages during a run, not this tab */
+  later = null;
   /** @type {Record<string, unknown>} what each run brings for the server, such as a model */
   forwardedProps = {};
   #client;
@@ -131,11 +134,15 @@ export class Session extends EventTarget {
     await this.#work.exchange.open(unfinished);
   }
 
-  /** Load the open thread again, in its place. @param {{ quietly?: boolean }} [options] */
-  async refresh({ quietly = true } = {}) {
+  /**
+   * Load the open thread again, in its place. A run that is on is this tab's if it is `own`.
+   * @param {{ quietly?: boolean, own?: boolean }} [options]
+   */
+  async refresh({ quietly = true, own = false } = {}) {
     const { busy, loading, threadId } = this;
     if (!threadId || busy || loading || !this.#client.hasThreads || this.#state.isUndelivered)
       return;
+    this.#state.isOurs ||= own;
     await this.#work.exchange.refresh({ quietly });
   }
 
@@ -258,6 +265,7 @@ export class Session extends EventTarget {
       save: (work) => this.#memory?.finishLater(work.thread.id, work.unfinished),
       started: (input) => this.#dispatch("start", input),
       draws: (name) => this.draws(name),
+      later: () => this.later,
       received: (event) => this.#dispatch("event", event),
       returned: (message) => this.#dispatch("returned", message),
       ended: () => this.#dispatch("end"),

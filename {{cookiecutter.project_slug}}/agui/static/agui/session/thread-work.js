@@ -16,6 +16,7 @@ import { StoredThread } from "./stored-thread.js";
  *   "getContext" | "getForwardedProps" | "draws"> & {
  *   save: (work: ThreadWork) => void, refresh: () => Promise<unknown>,
  *   open: (threadId: string) => Promise<unknown>,
+ *   later: () => import("../types.d.ts").Later | null,
  * }} Owner
  */
 

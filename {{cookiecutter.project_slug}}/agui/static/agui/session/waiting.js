@@ -18,10 +18,10 @@ export async function sendAndWait(chat, ...message) {
   if (session.loading) await untilLoaded(session);
   /** @type {string | undefined} */
   let id;
-  const started = (/** @type {any} */ { detail }) => (id = detail.messages[0]?.id);
-  session.addEventListener("start", started);
+  const started = (/** @type {any} */ { detail }) => (id = (detail.messages?.[0] ?? detail).id);
+  for (const type of ["start", "kept"]) session.addEventListener(type, started);
   const isSent = chat.sendMessage(...message);
-  session.removeEventListener("start", started);
+  for (const type of ["start", "kept"]) session.removeEventListener(type, started);
   if (!isSent) throw new DOMException("The message can't be sent now.", "InvalidStateError");
   return follow(session, id ?? session.queued?.id);
 }
@@ -37,7 +37,8 @@ function follow(session, id) {
   /** @type {PromiseWithResolvers<Outcome>} */
   const { promise, resolve, reject } = Promise.withResolvers();
   const fail = (/** @type {string} */ text) => reject(new DOMException(text, "AbortError"));
-  const isQueued = () => session.queued?.id === id;
+  const isQueued = () => session.queued?.id === id || session.later?.has(id ?? "");
+  const isRead = () => session.conversation.messages.some((message) => message.id === id);
   let isBegun = !isQueued();
   /** @type {Record<string, (detail: any) => void>} */
   const listeners = {
@@ -49,6 +50,10 @@ function follow(session, id) {
     change: () => {
       if (session.threadId !== threadId) return fail("Another conversation is open.");
       if (isQueued()) isBegun = false;
+      else if (isRead()) {
+        isBegun = true;
+        if (!session.busy && !session.loading) resolve(outcomeOf(session)); // Its end was not seen.
+      }
       // A queued message leaves the queue just before it is sent.
       else queueMicrotask(() => isBegun || fail("The message was taken back."));
     },

@@ -69,6 +69,7 @@ class Mentions {
         listener(/** @type {CustomEvent<T>} */ (event).detail);
       });
     on("start", (/** @type {RunInput} */ { messages: [message] }) => this.#send(message));
+    on("kept", (/** @type {RunInput["messages"][0]} */ message) => this.#send(message));
     on("returned", (/** @type {Returned} */ { metadata }) => {
       this.#keep([...this.#chosen, .../** @type {Mention[]} */ (metadata?.mentions ?? [])]);
     });

@@ -1,6 +1,8 @@
 // @ts-check
 /** Show the title that a model makes of a conversation, some seconds after its first answer. */
 
+import { isPrompt } from "../agui/conversation/messages.js";
+
 /** When to look for the title, after the answer: models take a second, or several. */
 const LOOK_MS = [1500, 3000, 6000];
 
@@ -11,7 +13,7 @@ const LOOK_MS = [1500, 3000, 6000];
 export async function ended(host) {
   const { session, client } = host;
   const { threadId, conversation } = session;
-  const prompts = conversation.messages.filter(({ role }) => role === "user");
+  const prompts = conversation.messages.filter(isPrompt);
   if (prompts.length !== 1 || conversation.status !== "idle" || !client.hasThreads) return;
   for (const pause of LOOK_MS) {
     await new Promise((done) => setTimeout(done, pause));

@@ -1,0 +1,358 @@
+"""Messages that users send while the agent works, in a real Chromium: rows above the input, and places in the log."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from pages import (
+    Page,
+    expect,
+    finished,
+    message_box,
+    new_chat,
+    say,
+    stored,
+    stored_texts,
+)
+from servers import LiveProject, serve
+
+pytestmark = pytest.mark.browser
+
+# "work" calls a tool, and its step ends when the test says so, as does a "slow" answer; "fail" fails then.
+MODEL = """
+import asyncio
+from pathlib import Path
+
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+
+gate = Path(__file__).with_suffix(".gate")
+
+
+async def answer(messages, info):
+    before = gate.stat().st_mtime_ns
+    prompts = []
+    for message in messages:
+        new = [part.content for part in message.parts if part.part_kind == "user-prompt"]
+        prompts = [] if message.kind == "response" else [*prompts, *new]
+    # What the page says of itself is no message.
+    read = " + ".join(text for text in prompts if not text.startswith("<"))
+    if read.startswith("work"):
+        yield "Looking."
+        yield {1: DeltaToolCall("list_tasks", "{}", tool_call_id=f"c{len(messages)}")}
+    elif read.startswith("ask"):
+        yield {0: DeltaToolCall("delete_finished_tasks", "{}", tool_call_id=f"d{len(messages)}")}
+    else:
+        yield f"Read: {read or 'nothing new'}."
+    if not read.startswith(("work", "slow", "fail", "ask")):
+        return
+    while gate.stat().st_mtime_ns == before:
+        await asyncio.sleep(0.03)
+    if read.startswith("fail"):
+        raise RuntimeError("no")
+
+
+model = FunctionModel(stream_function=answer)
+"""
+PHONE = {"viewport": {"width": 380, "height": 700}, "has_touch": True, "is_mobile": True}
+
+
+@pytest.fixture(scope="session")
+def queue_project(live_project: LiveProject) -> Iterator[LiveProject]:
+    (live_project.path / "waiting.py").write_text(MODEL)
+    (live_project.path / "waiting.gate").touch()
+    with serve(live_project.path, AGENT_MODEL="python:waiting.model") as live:
+        yield live
+
+
+@pytest.fixture
+def go_on(queue_project: LiveProject) -> Callable[[], None]:
+    """End the step that waits, once it has been seen."""
+    return (queue_project.path / "waiting.gate").touch
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page], queue_project: LiveProject, signed_in: dict) -> Page:
+    return new_page(queue_project.url, storage_state=signed_in)
+
+
+def begin(page: Page, text: str, shown: str = "Looking.") -> None:
+    """Let the agent work until the test lets it go on."""
+    say(page, text)
+    expect(page.locator(".assistant").last).to_contain_text(shown)
+
+
+def write(page: Page, *texts: str, key: str = "Enter") -> None:
+    for text in texts:
+        before = rows(page).count()
+        message_box(page).fill(text)
+        message_box(page).press(key)
+        expect(rows(page)).to_have_count(before + 1)
+        expect(page.locator(".waiting-rows > .unsent")).to_have_count(0)
+
+
+def rows(page: Page):
+    return page.locator(".waiting-rows > li")
+
+
+def row(page: Page, text: str):
+    return rows(page).filter(has_text=text)
+
+
+def grip(page: Page, text: str):
+    return row(page, text).get_by_role("button", name="Move", exact=True)
+
+
+def texts(page: Page):
+    return page.locator(".waiting-text")
+
+
+def bubbles(page: Page):
+    return page.locator(".messages .bubble:visible")
+
+
+def told(page: Page):
+    return page.locator(".composer [role=status].visually-hidden").first
+
+
+def button(place, name: str):
+    return place.get_by_role("button", name=name)
+
+
+def places(page: Page) -> list[str]:
+    """What stands in the conversation, in its order."""
+    return page.locator(".messages").evaluate(
+        """list => [...list.querySelectorAll(".bubble, .in-run, .tool, .prose")]
+            .filter((one) => one.checkVisibility()).map((one) => one.matches(".tool") ? "tool" : one.innerText)"""
+    )
+
+
+def test_messages_wait_and_begin_the_next_run_together(page, go_on):
+    begin(page, "slow", "Read: slow.")
+    message_box(page).fill("one")
+    choice = page.get_by_role("group", name="When the agent reads it")
+    expect(choice.get_by_role("button")).to_have_text(
+        [re.compile("After this answer"), re.compile("At the next"), "Stop and send"]
+    )
+    message_box(page).press("Enter")
+    expect(message_box(page)).to_have_value("")
+    expect(choice).to_be_hidden()
+    expect(told(page)).to_have_text(re.compile("Your message waits."))
+    write(page, "two", "three")
+    expect(page.get_by_role("group", name="Messages that wait").get_by_role("listitem")).to_have_count(3)
+    button(row(page, "two"), "Remove").click()
+    expect(texts(page)).to_have_text(["one", "three"])
+    expect(button(row(page, "three"), "Remove")).to_be_focused()
+    # Up to edit the last one, in its place.
+    message_box(page).press("ArrowUp")
+    field = rows(page).get_by_role("textbox", name="Edit")
+    expect(field).to_have_value("three")
+    field.fill("nothing of this")
+    field.press("Escape")
+    expect(texts(page)).to_have_text(["one", "three"])
+    button(row(page, "three"), "Edit").click()
+    field.fill("3")
+    field.press("Enter")
+    expect(texts(page)).to_have_text(["one", "3"])
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    page.reload()
+    expect(texts(page)).to_have_text(["one", "3"])
+    expect(page.locator(".assistant").last).to_contain_text("Read: slow.")
+    go_on()
+    expect(bubbles(page)).to_have_text(["slow", "one", "3"])
+    expect(page.locator(".assistant .prose").last).to_have_text("Read: one + 3.")
+    finished(page)
+    expect(rows(page)).to_have_count(0)
+    expect(page.get_by_role("toolbar", name="This answer")).to_have_count(2)
+    assert stored_texts(page, "user") == ["slow", "one", "3"]
+
+
+def test_agent_reads_a_message_between_two_steps_and_it_stays_there(page, go_on):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    begin(page, "work")
+    write(page, "Only ten", key="Control+Enter")
+    expect(row(page, "Only ten")).to_contain_text("At the next step")
+    write(page, "And then")
+    later = button(row(page, "And then"), "Let the agent read it at the next step")
+    expect(later).to_have_attribute("aria-pressed", "false")
+    later.click()
+    expect(later).to_have_attribute("aria-pressed", "true")
+    go_on()
+    order = ["work", "Looking.", "There are no tasks.", "Only ten", "Read while it worked"]
+    order += ["And then", "Read while it worked", "Read: Only ten + And then."]
+    expect(page.locator(".assistant .prose").last).to_have_text("Read: Only ten + And then.")
+    finished(page)
+    shown = places(page)
+    assert shown == order or shown == [*order[:2], "tool", *order[3:]]
+    # One answer, with one bar; it copies all of it.
+    expect(page.get_by_role("toolbar", name="This answer")).to_have_count(1)
+    button(page, "Copy the answer").click()
+    expect(page.locator(".actions .icon-check")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "Looking.\n\nRead: Only ten + And then."
+    page.reload()
+    expect(page.locator(".in-run")).to_have_count(2)
+    expect(page.get_by_role("toolbar", name="This answer")).to_have_count(1)
+    assert places(page) == shown
+    # Another answer still answers what the agent has read.
+    button(page, "Answer again").click()
+    finished(page)
+    assert places(page)[-3:] == order[-3:]
+    assert stored_texts(page, "user") == ["work", "Only ten", "And then"]
+
+
+def test_two_tabs_and_a_phone_see_one_queue(new_page, page, go_on, queue_project, signed_in):
+    begin(page, "slow", "Read: slow.")
+    tab = page.context.new_page()
+    tab.goto(page.url)
+    phone = new_page(page.url, storage_state=signed_in, **PHONE)
+    pages = (page, tab, phone)
+    for other in (tab, phone):
+        expect(other.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    write(page, "one", "two", "three")
+    for other in (tab, phone):
+        expect(texts(other)).to_have_text(["one", "two", "three"])
+    # By keyboard.
+    grip(tab, "three").focus()
+    tab.keyboard.press("Alt+ArrowUp")
+    expect(told(tab)).to_have_text(re.compile("Moved to place 2 of 3."))
+    expect(grip(tab, "three")).to_be_focused()
+    for other in pages:
+        expect(texts(other)).to_have_text(["one", "three", "two"])
+    # By pointer: the first row goes below the second one.
+    start, target = grip(phone, "one").bounding_box(), row(phone, "three").bounding_box()
+    phone.mouse.move(start["x"] + 5, start["y"] + start["height"] / 2)
+    phone.mouse.down()
+    phone.mouse.move(start["x"] + 5, target["y"] + target["height"] - 3, steps=4)
+    phone.mouse.up()
+    for other in pages:
+        expect(texts(other)).to_have_text(["three", "one", "two"])
+    button(row(phone, "one"), "Remove").click()
+    button(row(page, "two"), "Edit").click()
+    page.get_by_role("textbox", name="Edit").fill("2")
+    button(page, "Save").click()
+    for other in pages:
+        expect(texts(other)).to_have_text(["three", "2"])
+        assert other.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    go_on()
+    for other in pages:
+        expect(bubbles(other)).to_have_text(["slow", "three", "2"])
+        expect(other.locator(".assistant .prose").last).to_have_text("Read: three + 2.")
+        expect(rows(other)).to_have_count(0)
+        finished(other)
+
+
+@pytest.mark.parametrize("end", ["failed", "stopped"])
+def test_messages_of_a_run_that_ends_badly_are_kept_and_offered(page, go_on, end):
+    begin(page, "fail" if end == "failed" else "slow", "Read: ")
+    write(page, "one")
+    write(page, "two", key="Control+Enter")
+    if end == "failed":
+        go_on()
+    else:
+        page.get_by_role("button", name="Stop", exact=True).click()
+    held = page.locator(".waiting-head")
+    expect(held).to_contain_text("This was not sent.")
+    page.reload()
+    expect(texts(page)).to_have_text(["one", "two"])
+    expect(held).to_contain_text("failed" if end == "failed" else "stopped")
+    # The choice of a step is for runs that are on.
+    expect(button(row(page, "two"), "Let the agent read it")).to_have_count(0)
+    button(held, "Send now").click()
+    expect(page.locator(".assistant .prose").last).to_have_text("Read: one + two.")
+    finished(page)
+    expect(rows(page)).to_have_count(0)
+    assert stored_texts(page, "user")[1:] == ["one", "two"]
+
+
+def test_message_can_stop_the_run_and_take_its_place(page, go_on):
+    begin(page, "slow", "Read: slow.")
+    write(page, "later")
+    message_box(page).fill("now")
+    button(page, "Stop and send").click()
+    expect(page.locator(".assistant .prose").filter(has_text="Read: now.")).to_be_visible()
+    # What had waited follows it.
+    expect(page.locator(".assistant .prose").last).to_have_text("Read: later.")
+    finished(page)
+    expect(bubbles(page)).to_have_text(["slow", "now", "later"])
+    expect(rows(page)).to_have_count(0)
+
+
+def test_message_without_a_network_is_kept_and_sent_once(page, go_on):
+    begin(page, "slow", "Read: slow.")
+    page.route("**/messages/", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
+    message_box(page).fill("one")
+    message_box(page).press("Enter")
+    note = page.locator(".waiting-head")
+    expect(note).to_contain_text("Not sent yet, and kept here")
+    page.reload()
+    expect(texts(page)).to_have_text(["one"])
+    page.unroute("**/messages/")
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator(".waiting-rows > .unsent")).to_have_count(0)
+    expect(note).to_be_hidden()
+    go_on()
+    expect(page.locator(".assistant .prose").last).to_have_text("Read: one.")
+    finished(page)
+    assert stored_texts(page, "user") == ["slow", "one"]
+
+
+def test_no_more_wait_than_may_and_none_where_the_server_keeps_none(page, go_on):
+    begin(page, "slow", "Read: slow.")
+    write(page, *(f"m{number}" for number in range(10)))
+    message_box(page).fill("one too many")
+    message_box(page).press("Enter")
+    expect(page.locator(".waiting-head")).to_contain_text("No more than 10 can wait.")
+    expect(message_box(page)).to_have_value("one too many")
+    box, head = page.locator(".waiting-panel").bounding_box(), page.locator(".composer-box").bounding_box()
+    assert box["height"] < 300
+    assert box["y"] + box["height"] <= head["y"] + 2
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_text("Stopped.")).to_be_visible()
+    # A server that has stopped to keep messages: the tab keeps one.
+    message_box(page).fill("")
+    new_chat(page)
+    page.route("**/messages/", lambda route: route.fulfill(status=404, json={"error": "not_found"}))
+    begin(page, "slow", "Read: slow.")
+    message_box(page).fill("one")
+    message_box(page).press("Enter")
+    expect(page.locator(".queued")).to_contain_text("one")
+    expect(rows(page)).to_have_count(0)
+    go_on()
+    expect(page.locator(".assistant .prose").last).to_have_text("Read: one.")
+    finished(page)
+
+
+def test_message_beside_an_open_question_is_the_answer_and_what_waits_follows(page, go_on):
+    begin(page, "ask", "")
+    expect(page.locator(".tool")).to_be_visible()
+    write(page, "one")
+    go_on()
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    expect(page.locator(".waiting-head")).to_contain_text("when you have answered above")
+    expect(button(page, "Send now")).to_have_count(0)
+    say(page, "No, not yet")
+    expect(page.locator(".assistant .prose").last).to_have_text("Read: one.")
+    finished(page)
+    assert stored_texts(page, "user") == ["ask", "No, not yet", "one"]
+
+
+def test_page_that_sends_waits_for_the_answer_to_its_own_message(page, go_on):
+    begin(page, "slow", "Read: slow.")
+    page.evaluate(
+        """() => {
+            const chat = document.querySelector("agui-chat");
+            const last = () => chat.session.conversation.messages.at(-1).content;
+            window.outcome = chat.send("one").then(({ status }) => [status, last()]);
+            window.removed = chat.send("two").catch((error) => error.name);
+        }"""
+    )
+    expect(rows(page)).to_have_count(2)
+    expect(page.locator(".waiting-rows > .unsent")).to_have_count(0)
+    button(row(page, "two"), "Remove").click()
+    assert page.evaluate("window.removed") == "AbortError"
+    go_on()
+    assert page.evaluate("window.outcome") == ["idle", "Read: one."]
+    message_box(page).blur()
+    page.locator(".log").press("?")
+    keys = page.locator(".shortcuts dl").first
+    expect(keys).to_contain_text("Ctrl+EnterSend, to be read at the next step")
+    assert stored(page)["messages"][-1]["content"] == "Read: one."
