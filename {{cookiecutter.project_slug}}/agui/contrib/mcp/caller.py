@@ -1,0 +1,56 @@
+"""The client of one request: whom it acts for, what it is called, and whether it can ask its user."""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from mcp import types
+
+from agui.actor import Actor
+
+MAX_NAME_CHARS = 100
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A client that acts as a user, for one request."""
+
+    actor: Actor
+    request: HttpRequest = field(repr=False)
+    client: str = ""
+    """The client's own name for itself: for people to read, and never for a decision."""
+    fills_forms: bool = False
+    """Whether the client has declared that it shows forms to its user."""
+    send: Send | None = field(default=None, repr=False)
+    """Sends a request of ours on the response's stream. Only clients of 2025 take one there."""
+
+    @property
+    def key(self) -> str:
+        """A digest of the user and of the credential: another client of the user has another."""
+        credential = self.request.headers.get("Authorization")
+        if not credential:
+            credential = self.request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+        text = f"{self.actor.scope}\n{credential}"
+        return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
+    def declaring(self, session: Any) -> "Caller":
+        """Return the caller with what this request of 2026 declares about its client."""
+        capabilities = session.client_capabilities
+        if capabilities is None:
+            return self
+        params = session.client_params
+        name = params.client_info.name if params else ""
+        return replace(self, client=name[:MAX_NAME_CHARS], fills_forms=fills_forms(capabilities))
+
+
+def fills_forms(capabilities: types.ClientCapabilities) -> bool:
+    """Whether a client shows forms: an empty `elicitation` means that, too."""
+    elicitation = capabilities.elicitation
+    if elicitation is None:
+        return False
+    return elicitation.form is not None or elicitation.url is None
