@@ -67,18 +67,19 @@ class ToolServer:
         caller, method = Caller(actor, request), None
         if isinstance(message, dict):
             method = message.get("method")
-        is_handshake_era = request.headers.get(VERSION_HEADER) in (
-            None,
-            *HANDSHAKE_PROTOCOL_VERSIONS,
-        )
-        if is_handshake_era and method != "initialize":
+        version = request.headers.get(VERSION_HEADER)
+        is_of_2025 = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
+        if is_of_2025 and method != "initialize":
             told = handshake.read(request.headers.get(SESSION_HEADER), actor)
             caller = replace(caller, client=told.client, fills_forms=told.fills_forms)
-            if method is None and isinstance(message, dict) and "id" in message:
+            if is_answer(message):
                 await receive(caller, message)
-        streams = method == "tools/call" and "text/event-stream" in request.headers.get("Accept", "")
+        streams = _may_stream(request, message)
+        if is_of_2025:
+            # A stream is one from its start there, so it has to be worth it.
+            streams = streams and (caller.fills_forms or _wants_progress(message))
         exchange = Exchange(request, body, streams=streams)
-        if streams and is_handshake_era:
+        if streams and is_of_2025:
             caller = replace(caller, send=exchange.send)
         response = await exchange.respond(self.build(caller))
         if method == "initialize" and response.status_code == 200:
@@ -160,6 +161,23 @@ class ToolServer:
             return types.CompleteResult(completion=completion((), params.argument.value))
         found = await self.resources.complete(caller, reference.uri, params.argument)
         return types.CompleteResult(completion=found)
+
+
+def is_answer(message: Any) -> bool:
+    """Whether a body answers a request of ours, which went to the client on a stream."""
+    return isinstance(message, dict) and "method" not in message and "id" in message
+
+
+def _may_stream(request: HttpRequest, message: Any) -> bool:
+    if not isinstance(message, dict) or message.get("method") != "tools/call":
+        return False
+    return "text/event-stream" in request.headers.get("Accept", "")
+
+
+def _wants_progress(message: dict[str, Any]) -> bool:
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return isinstance(meta, dict) and "progressToken" in meta
 
 
 def _progress(ctx: Any) -> Progress | None:
