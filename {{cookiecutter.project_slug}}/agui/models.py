@@ -260,6 +260,13 @@ class AuditRecord(models.Model):
     proposed = models.JSONField(
         null=True, blank=True, help_text="The model's arguments, if the approver changed them."
     )
+    via = models.CharField(
+        max_length=255,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Where the call came from, if not from a run.",
+    )
 
     class Meta:
         ordering = ["-started_at"]

@@ -9,12 +9,11 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
-from mcp import MCPError, types
-
 from agui import clock
 from agui.contrib.mcp.forms import request_on_stream
 from agui.contrib.mcp.models import ClientQuestion
 from agui.contrib.mcp.server import ToolServer
+from mcp import MCPError, types
 
 PNG = base64.b64encode(b"\x89PNG").decode()
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}

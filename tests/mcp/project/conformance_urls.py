@@ -2,16 +2,15 @@
 
 from typing import Any
 
+from agui import AgentConfig, AgentDeps, DjangoAGUIView, SkillRegistry, ToolRegistry, get_urls, step, tool
+from agui.contrib.mcp.resources import resource
+from agui.contrib.mcp.views import McpView
+from agui.server.health import healthz
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 from django.urls import path, re_path
 from pydantic_ai import BinaryContent, RunContext
 from pydantic_ai.models.test import TestModel
-
-from agui import AgentConfig, AgentDeps, DjangoAGUIView, SkillRegistry, ToolRegistry, get_urls, step, tool
-from agui.contrib.mcp.resources import resource
-from agui.contrib.mcp.views import McpView
-from agui.server.health import healthz
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d4944415478da63fcffff3f0300050001"

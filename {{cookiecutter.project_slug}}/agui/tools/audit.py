@@ -56,6 +56,8 @@ class AuditEvent:
     """The user who approved the call, if it needed an approval."""
     proposed: dict[str, Any] | None = None
     """The model's arguments, redacted, if the user changed them before approving the call."""
+    via: str = ""
+    """The part by which the call came, and the client's name for itself, if no run has made it."""
 
     @property
     def success(self) -> bool:

@@ -1,4 +1,4 @@
-"""The client of one request: whom it acts for, what it is called, and whether it can ask its user."""
+"""The client of one request: whom it acts for, and whether it can ask its user."""
 
 import hashlib
 from collections.abc import Awaitable, Callable
@@ -28,6 +28,11 @@ class Caller:
     """Whether the client has declared that it shows forms to its user."""
     send: Send | None = field(default=None, repr=False)
     """Sends a request of ours on the response's stream. Only clients of 2025 take one there."""
+
+    @property
+    def via(self) -> str:
+        """Where calls come from, for the audit trail."""
+        return f"mcp: {self.client}" if self.client else "mcp"
 
     @property
     def key(self) -> str:

@@ -1,4 +1,4 @@
-"""One request over HTTP and its response: the official server knows all versions of the protocol."""
+"""One request over HTTP and its response, through the official server."""
 
 import asyncio
 import json
@@ -12,8 +12,8 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from agui import conf
 from agui.runs.start import detached_context
 
-# What the server writes ahead of a reader: a tool that shows much waits for its client then.
 MAX_AHEAD = 100
+"""The events ahead of a slow client. A tool that shows more waits for it."""
 
 
 class Exchange:

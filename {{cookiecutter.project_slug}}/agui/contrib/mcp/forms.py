@@ -17,6 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 from mcp import MCPError, types
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from pydantic import ValidationError
@@ -28,6 +29,7 @@ from agui.contrib.mcp.caller import Caller
 from agui.contrib.mcp.flat import ANSWER, NotFlat, form_of
 from agui.contrib.mcp.models import ClientQuestion
 from agui.protocol.answer_schemas import fits
+from agui.sentences import fill
 from agui.tools.questions import display_value, one_line, question_text
 from agui.tools.schema import X_CONFIRM_KEY, X_SUMMARY_KEY, prettify
 from agui.tools.secret_arguments import hide, secret_paths
@@ -69,7 +71,7 @@ def state_boundary(caller: Caller, audience: str) -> RequestStateBoundary:
         text = secret if isinstance(secret, str) else secret.decode("latin-1")
         keys[hashlib.sha256(f"agui.mcp.state\n{text}".encode()).hexdigest()] = None
     security = RequestStateSecurity(
-        keys=list(keys), ttl=_open_seconds(), bind_principal=lambda _: caller.key
+        keys=list(keys), ttl=_open_seconds(), bind_principal=lambda context: caller.key
     )
     return RequestStateBoundary(security, default_audience=audience)
 
@@ -110,6 +112,7 @@ async def ask(call: Call, wish: ApprovalRequired | CallDeferred) -> ClientQuesti
     user = call.caller.actor.user
     question = ClientQuestion(
         user=user if user.pk else None,
+        scope=call.caller.actor.scope,
         caller=call.caller.key,
         call=call.digest,
         tool_name=call.tool_name,
@@ -124,7 +127,8 @@ async def ask(call: Call, wish: ApprovalRequired | CallDeferred) -> ClientQuesti
 def _approval_words(call: Call, metadata: dict[str, Any]) -> str:
     """Write the question of an approval, and below it the arguments, each on its line."""
     label = one_line(metadata.get(X_SUMMARY_KEY) or prettify(call.tool_name))
-    lines = [question_text(metadata.get(X_CONFIRM_KEY) or f'Run "{label}"?')]
+    words = metadata.get(X_CONFIRM_KEY) or fill(_('Run "{tool}"?'), tool=label)
+    lines = [question_text(words)]
     for name, value in hide(call.arguments, secret_paths(call.schema)).items():
         shown = value
         if isinstance(value, dict | list):
@@ -139,7 +143,8 @@ def _about(call: Call, metadata: dict[str, Any]) -> dict[str, Any]:
         form, is_wrapped = form_of(schema)
     except NotFlat:
         raise Cannot from None
-    message = metadata.get("message") or f'"{prettify(call.tool_name)}" needs an answer.'
+    label = prettify(call.tool_name)
+    message = metadata.get("message") or fill(_('"{tool}" needs an answer.'), tool=label)
     words = question_text(message)
     return {"message": words, "form": form, "schema": schema or {}, "is_wrapped": is_wrapped}
 
@@ -212,9 +217,7 @@ async def _find(key: Any, caller: Caller) -> ClientQuestion | None:
 
 async def _use(question: ClientQuestion, state: str, answer: Answer) -> bool:
     """Use a question up; False if another call has."""
-    rows = ClientQuestion.objects.filter(
-        pk=question.pk, state=state, expires_at__gt=clock.now()
-    )
+    rows = ClientQuestion.objects.filter(pk=question.pk, state=state, expires_at__gt=clock.now())
     used = State.USED if answer.accepted else State.DECLINED
     return bool(await in_database(lambda: rows.update(state=used, answer=None)))
 

@@ -56,13 +56,14 @@ logger = logging.getLogger("agui.mcp")
 Tool = ToolsetTool[AgentDeps]
 
 UNANSWERABLE = "The tool needs an answer of the user first, which can only be given in the chat."
+UNKNOWN = "The user has no such tool."
 DECLINED = "The user declined. Nothing was done."
 LATER = "{} Try again in {} seconds."
 STOPPED = "The server ended before the tool did."
 
 
 class Unknown(Exception):
-    """The user has no such tool."""
+    """The user may call nothing by this name."""
 
 
 class Refused(Exception):
@@ -154,7 +155,7 @@ class Gate:
     async def _run(self, request: Request) -> Ended | types.InputRequiredResult:
         context = self.context(request.caller.actor, request.name)
         context.progress = request.progress
-        timer = ToolCallTimer(context.deps)
+        timer = ToolCallTimer(context.deps, via=request.caller.via)
         timer.add_schema(request.name, self.registry.get(request.name).input_schema)
         user_id = str(request.caller.actor.user.pk or "")
         with log_fields(run_id=context.deps.run_id, user_id=user_id):
@@ -166,16 +167,17 @@ class Gate:
             if isinstance(ended, Ended):
                 await self._record(request, context, timer, ended)
             await self._record_usage(request.caller.actor, context)
-        if isinstance(ended, Ended) and isinstance(ended.content, Unknown):
-            raise ended.content
+        if isinstance(ended, Ended) and ended.content is UNKNOWN:
+            raise Unknown(request.name)
         return ended
 
     async def _record(
         self, request: Request, context: Context, timer: ToolCallTimer, ended: Ended
     ) -> None:
-        content = "The user has no such tool." if isinstance(ended.content, Unknown) else ended.content
         call_id = context.tool_call_id or ""
-        returned = ToolReturnPart(request.name, content, call_id, outcome=ended.outcome)
+        returned = ToolReturnPart(
+            request.name, ended.content, tool_call_id=call_id, outcome=ended.outcome
+        )
         event = timer.stop(returned)
         if event:
             await record_event(resolve_audit_logger(self.endpoint.config.audit_logger), event)
@@ -229,7 +231,7 @@ class Gate:
     ) -> Ended | types.InputRequiredResult:
         tool = (await self.tools(request.caller, context)).get(request.name)
         if tool is None:
-            return Ended("denied", Unknown(request.name))
+            return Ended("denied", UNKNOWN)
         binding = self.registry.get(request.name)
         definition = digest(tool.tool_def)
         call = forms.Call(

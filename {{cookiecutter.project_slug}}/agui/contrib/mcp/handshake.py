@@ -42,7 +42,7 @@ def begin(actor: Actor, message: dict[str, Any]) -> str:
 
 
 def read(session_id: str | None, actor: Actor) -> Handshake:
-    """Read a session id. Raises NotFound for one that is not this user's: the client begins anew."""
+    """Read a session id. Raises NotFound for another's: its client begins anew."""
     if not session_id:
         return Handshake()
     try:

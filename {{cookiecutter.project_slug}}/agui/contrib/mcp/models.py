@@ -4,8 +4,6 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from agui.sentences import wording
-
 
 class ClientQuestion(models.Model):
     """An approval or a question that an MCP client shows to its user. Its answer counts once.
@@ -14,15 +12,16 @@ class ClientQuestion(models.Model):
     """
 
     class State(models.TextChoices):
-        OPEN = "open", wording("open")
-        ANSWERED = "answered", wording("answered")
-        USED = "used", wording("used")
-        DECLINED = "declined", wording("declined")
+        OPEN = "open"
+        ANSWERED = "answered"
+        USED = "used"
+        DECLINED = "declined"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
+    scope = models.CharField(max_length=255, help_text="The owner, as in a conversation.")
     caller = models.CharField(max_length=64, help_text="A digest of the user and the credential.")
     call = models.CharField(
         max_length=64, help_text="A digest of the tool's name, definition and arguments."

@@ -27,7 +27,7 @@ class Progress:
         A plan has a total: a step that is done counts 1 there, and one that has begun counts a
         half. Otherwise each step or activity counts 1.
         """
-        payload = event.to_payload() if hasattr(event, "to_payload") else None
+        payload: Any = event.to_payload() if hasattr(event, "to_payload") else None
         kind = getattr(payload, "type", None)
         if kind is EventType.ACTIVITY_SNAPSHOT and isinstance(payload.content, dict):
             await self._show_activity(payload.content)

@@ -20,12 +20,14 @@ class Prompts:
     def __init__(self, skills: SkillRegistry) -> None:
         self._skills = {spec.name: spec for spec in skills if spec.server_prompt is None}
 
-    async def list(self, _: Any, params: Any) -> types.ListPromptsResult:
+    async def list_prompts(self, _: Any, params: Any) -> types.ListPromptsResult:
         page, cursor = page_of(list(self._skills.values()), params and params.cursor)
         prompts = [_describe(spec) for spec in page]
         return types.ListPromptsResult(prompts=prompts, next_cursor=cursor)
 
-    async def get(self, _: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(
+        self, _: Any, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         spec = self.find(params.name)
         given = params.arguments or {}
         missing = [name for name in _arguments(spec) if name not in given]

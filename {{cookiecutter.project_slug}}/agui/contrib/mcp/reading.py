@@ -34,21 +34,10 @@ class Resources:
     def _gate(self) -> Gate:
         return Gate(self._endpoint, self._registry.functions)
 
-    async def list(self, caller: Caller, params: Any) -> types.ListResourcesResult:
+    async def list_resources(self, caller: Caller, params: Any) -> types.ListResourcesResult:
         found = [each for each in await self._permitted(caller) if not each.parameters]
         page, cursor = page_of(found, params and params.cursor)
-        listed = []
-        for each in page:
-            spec = each.binding.spec
-            listed.append(
-                types.Resource(
-                    uri=each.uri,
-                    name=spec.name,
-                    title=each.title,
-                    description=spec.description,
-                    mime_type=each.mime_type,
-                )
-            )
+        listed = [types.Resource(uri=each.uri, **_described(each)) for each in page]
         return types.ListResourcesResult(resources=listed, next_cursor=cursor)
 
     async def list_templates(
@@ -56,18 +45,9 @@ class Resources:
     ) -> types.ListResourceTemplatesResult:
         found = [each for each in await self._permitted(caller) if each.parameters]
         page, cursor = page_of(found, params and params.cursor)
-        listed = []
-        for each in page:
-            spec = each.binding.spec
-            listed.append(
-                types.ResourceTemplate(
-                    uri_template=each.uri,
-                    name=spec.name,
-                    title=each.title,
-                    description=spec.description,
-                    mime_type=each.mime_type,
-                )
-            )
+        listed = [
+            types.ResourceTemplate(uri_template=each.uri, **_described(each)) for each in page
+        ]
         return types.ListResourceTemplatesResult(resource_templates=listed, next_cursor=cursor)
 
     async def read(self, caller: Caller, ctx: Any, params: Any) -> types.ReadResourceResult:
@@ -87,7 +67,8 @@ class Resources:
         if isinstance(ended, types.InputRequiredResult):
             raise MCPError(types.INTERNAL_ERROR, "A resource can't ask for anything.")
         if ended.outcome == "success":
-            return types.ReadResourceResult(contents=[_contents(resource, params.uri, ended.content)])
+            contents = _contents(resource, params.uri, ended.content)
+            return types.ReadResourceResult(contents=[contents])
         # Values that the function can't read name nothing.
         if ended.outcome == "denied" or ended.content == MISSING or isinstance(ended.content, list):
             raise missing
@@ -107,11 +88,21 @@ class Resources:
         values = await call_async(function, context, argument.value)
         return completion([str(value) for value in values], argument.value)
 
-    async def _permitted(self, caller: Caller) -> "list[Resource]":
+    async def _permitted(self, caller: Caller) -> list[Resource]:
         if not len(self._registry):
             return []
         tools = await self._gate.tools(caller)
         return [each for each in self._registry if each.binding.spec.name in tools]
+
+
+def _described(resource: Resource) -> dict[str, Any]:
+    spec = resource.binding.spec
+    return {
+        "name": spec.name,
+        "title": resource.title,
+        "description": spec.description,
+        "mime_type": resource.mime_type,
+    }
 
 
 def completion(values: Sequence[str], typed: str) -> types.Completion:

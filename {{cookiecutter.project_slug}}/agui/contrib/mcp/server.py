@@ -100,8 +100,8 @@ class ToolServer:
             get_tool_input_schema=self._input_schema,
             on_list_tools=partial(self._list_tools, caller),
             on_call_tool=partial(self._call_tool, caller),
-            on_list_prompts=self.prompts.list,
-            on_get_prompt=self.prompts.get,
+            on_list_prompts=self.prompts.list_prompts,
+            on_get_prompt=self.prompts.get_prompt,
             on_list_resources=partial(self._list_resources, caller),
             on_list_resource_templates=partial(self._list_templates, caller),
             on_read_resource=partial(self._read_resource, caller),
@@ -143,7 +143,7 @@ class ToolServer:
         return call_result(ended.content, is_error=ended.outcome != "success", schema=schema)
 
     async def _list_resources(self, caller: Caller, _: Any, params: Any) -> Any:
-        return await self.resources.list(caller, params)
+        return await self.resources.list_resources(caller, params)
 
     async def _list_templates(self, caller: Caller, _: Any, params: Any) -> Any:
         return await self.resources.list_templates(caller, params)

@@ -49,9 +49,7 @@ class McpView(AgentView):
             return super().max_body_bytes()
         return conf.get().max_body_bytes
 
-    async def respond(
-        self, request: HttpRequest, actor: Actor, **kwargs: Any
-    ) -> HttpResponseBase:
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         if not conf.part(McpSettings).endpoint:
             raise NotFound("This agent has no MCP endpoint.")
         check_origin(request)
