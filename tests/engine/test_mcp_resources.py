@@ -1,6 +1,7 @@
 """Resources and prompts for MCP clients: who may read what, and how a tool is described."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from agui import AgentConfig, AgentDeps, DjangoAGUIView, SkillRegistry, ToolRegi
 from agui.contrib.mcp.resources import MISSING, Resource, resource, resources_of
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel
+from engine import pages
 from engine.conftest import Client
 from engine.test_mcp_endpoint import mcp_client, permit, site
 
@@ -369,3 +371,39 @@ def test_a_template_matches_whole_values_only():
     assert found.match("shop://a/1/b/2%203") == {"x": "1", "y": "2 3"}
     assert found.match("shop://a/1/b/2/3") is None
     assert found.match("shop://a/1/b/2?q=1") is None
+
+
+# --- The manual
+
+
+def block_of(words: str) -> str:
+    """The block of Python in mcp.md that has these words."""
+    page = (pages.MANUAL / "mcp.md").read_text("utf-8")
+    (code,) = [code for code in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if words in code]
+    return str(code)
+
+
+async def test_the_manual_reads_tasks(user: Any, settings: Any):
+    own = ToolRegistry()
+    code = block_of("@resource").replace("from assistant.tools import registry", "")
+    exec(code, {"registry": own, "Any": Any})  # noqa: S102 # the manual's own code
+    view = DjangoAGUIView(own, AgentConfig(model=ScriptedModel([])))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    task = await user.tasks.acreate(title="Write")
+    async with site() as url, mcp_client(user, url) as client:
+        (listed,) = (await client.read_resource("tasks://open")).contents
+        (one,) = (await client.read_resource(f"tasks://{task.pk}")).contents
+        with pytest.raises(MCPError, match=MISSING):
+            await client.read_resource("tasks://999999")
+    assert (listed.text, json.loads(one.text)) == ("- Write", {"title": "Write", "category": "general"})
+
+
+async def test_the_manual_has_a_route_without_a_redirect(user: Any, settings: Any):
+    patterns: list[Any] = []
+    exec(block_of("re_path"), {"urlpatterns": patterns})  # noqa: S102 # the manual's own code
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    client = await make_client(user)
+    for path in ("/mcp", "/mcp/"):
+        response = await client.http.post(path, json.dumps(INITIALIZE), content_type="application/json", headers=JSON)
+        assert response.status_code == 200
+        assert response.json()["result"]["protocolVersion"] == "2025-11-25"

@@ -21,6 +21,7 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from agui.contrib.attachments.models import Attachment, AttachmentUse
+from agui.contrib.mcp.models import ClientQuestion
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.http.tokens import create_token
@@ -347,6 +348,8 @@ def fill(settings):
     for number, state in enumerate(QueuedMessage.State):
         about = {"thread_id": "t0-9", "message_id": f"m{number}", "mode": "queue", "position": number}
         QueuedMessage.objects.create(scope="alice", state=state, created_at=ago(99), **about)
+    ClientQuestion.objects.create(scope="alice", expires_at=ago(1), form={})
+    ClientQuestion.objects.create(scope="alice", expires_at=ago(-1), form={})
     save_run("t0-99", 99, status=Run.Status.RUNNING, draft=["words"])
     save_run("t1-99", 99, status=Run.Status.RUNNING, seen_at=ago(0))
     save_file("shared", 99, ["t0-9", "t1-11"])

@@ -88,7 +88,12 @@ class ResourceRegistry:
         self._resources[resource.uri] = resource
 
     def find(self, uri: str) -> tuple[Resource, dict[str, str]] | None:
-        """Find the resource with an address, and the values of its parameters."""
+        """Find the resource with an address, and the values of its parameters.
+
+        An address of its own wins over a template.
+        """
+        if uri in self._resources:
+            return self._resources[uri], {}
         for resource in self:
             values = resource.match(uri)
             if values is not None:
