@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import date
 from enum import Enum
+from inspect import isawaitable
 from typing import Any, Literal
 
 import pytest
@@ -17,12 +18,16 @@ from pydantic import BaseModel, Field, SecretStr
 pytest.importorskip("fastmcp")
 
 import httpx2
+from fastmcp import Client as FastClient
+from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.exceptions import ToolError
 from mcp import Client as McpClient
 from mcp import MCPError, types
 from mcp.client.streamable_http import streamable_http_client
 from pydantic_ai import ApprovalRequired, RunContext
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, Question, ToolRegistry, get_urls, tool
+from agui.contrib.mcp import forms
 from agui.contrib.mcp.flat import NotFlat, form_of
 from agui.contrib.mcp.models import ClientQuestion
 from agui.http.tokens import create_token
@@ -103,7 +108,7 @@ def mounted(settings: Any) -> None:
     mount(settings, make_registry())
 
 
-Answer = Callable[[types.ElicitRequestParams], types.ElicitResult]
+Answer = Callable[[types.ElicitRequestParams], Any]
 
 
 @asynccontextmanager
@@ -113,7 +118,8 @@ async def client_of(user: Any, mode: Any, answer: Answer | None) -> AsyncIterato
 
     async def elicit(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         assert answer
-        return answer(params)
+        given = answer(params)
+        return await given if isawaitable(given) else given
 
     async with (
         serving(ASGIHandler(), grace_seconds=10) as url,
@@ -195,6 +201,61 @@ async def test_a_form_asks_a_question_once(user: Any, mode: str):
     assert text_of(day) == "2026-12-24"
     assert "only be given in the chat" in text_of(nested)
     assert effects == ["asked for a seat"]
+
+
+async def test_an_answer_may_reach_another_process(user: Any, monkeypatch: pytest.MonkeyPatch):
+    class Elsewhere(dict[Any, Any]):
+        def get(self, key: Any, default: Any = None) -> Any:
+            return None
+
+    monkeypatch.setattr(forms, "_arrivals", Elsewhere())
+    yes = types.ElicitResult(action="accept", content={"approval": True})
+    async with client_of(user, "legacy", lambda _: yes) as client:
+        assert text_of(await client.call_tool("pay", {"amount": 5})) == "paid 5"
+
+
+async def test_an_answer_on_a_stream_counts_from_its_client_alone(user: Any, other: Any):
+    """Somebody else, and another client of the user, post answers to a question that waits."""
+    strangers = [await sync_to_async(Client)(other), await sync_to_async(Client)(user)]
+    headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+
+    async def interfere() -> None:
+        while (question := await ClientQuestion.objects.afirst()) is None:  # noqa: ASYNC110 # rows have no event
+            await asyncio.sleep(0.01)
+        result = {"action": "accept", "content": {"approval": True}}
+        for client in strangers:
+            body = json.dumps({"jsonrpc": "2.0", "id": str(question.pk), "result": result})
+            response = await client.http.post("/agent/mcp/", body, content_type="application/json", headers=headers)
+            assert response.status_code == 202
+        interfered.set()
+
+    interfered = asyncio.Event()
+
+    async def decline(params: Any) -> types.ElicitResult:
+        await interfered.wait()
+        return types.ElicitResult(action="decline")
+
+    async with client_of(user, "legacy", decline) as client:
+        task = asyncio.create_task(interfere())
+        result = await client.call_tool("pay", {"amount": 5})
+        await task
+    assert result.is_error
+    assert effects == []
+
+
+async def test_fastmcp_asks_with_forms_too(user: Any):
+    token = (await sync_to_async(create_token)(user))[1]
+
+    async def elicit(message: str, *_: Any) -> dict[str, Any]:
+        return {"approval": "amount: 5" in message}
+
+    async with serving(ASGIHandler(), grace_seconds=10) as url:
+        transport = StreamableHttpTransport(f"{url}/agent/mcp/", headers={"Authorization": f"Bearer {token}"})
+        async with FastClient(transport, elicitation_handler=elicit) as client:
+            assert text_of(await client.call_tool("pay", {"amount": 5})) == "paid 5"
+            with pytest.raises(ToolError, match="The user declined"):
+                await client.call_tool("pay", {"amount": 6})
+    assert effects == ["paid 5"]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

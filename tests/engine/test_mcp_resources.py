@@ -371,6 +371,8 @@ def test_a_template_matches_whole_values_only():
     assert found.match("shop://a/1/b/2%203") == {"x": "1", "y": "2 3"}
     assert found.match("shop://a/1/b/2/3") is None
     assert found.match("shop://a/1/b/2?q=1") is None
+    for unsafe in ("..", ".", "..%2Fc", "%5C", "%00", "%0A"):
+        assert found.match(f"shop://a/{unsafe}/b/2") is None
 
 
 # --- The manual

@@ -261,11 +261,7 @@ class AuditRecord(models.Model):
         null=True, blank=True, help_text="The model's arguments, if the approver changed them."
     )
     via = models.CharField(
-        max_length=255,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="Where the call came from, if not from a run.",
+        max_length=255, blank=True, default="", db_default="", help_text="The client, if not a run."
     )
 
     class Meta:

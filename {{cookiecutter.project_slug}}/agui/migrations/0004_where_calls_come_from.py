@@ -11,6 +11,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='auditrecord',
             name='via',
-            field=models.CharField(blank=True, db_default='', default='', help_text='Where the call came from, if not from a run.', max_length=255),
+            field=models.CharField(blank=True, db_default='', default='', help_text='The client, if not a run.', max_length=255),
         ),
     ]

@@ -23,9 +23,7 @@ SIGNALS = (ToolFailed, ModelRetry, ToolFailedError, ToolRetryError)
 class ToolCallTimer:
     """Turns the start and the end of a run's tool calls into audit events."""
 
-    def __init__(
-        self, deps: Any, *, thread_id: str = "", run_id: str = "", via: str = ""
-    ) -> None:
+    def __init__(self, deps: Any, *, thread_id: str = "", run_id: str = "", via: str = "") -> None:
         """`deps` are the run's AgentDeps. The ids are used if `deps` has none."""
         self._via = via
         self._user_id = getattr(getattr(deps, "user", None), "pk", None)

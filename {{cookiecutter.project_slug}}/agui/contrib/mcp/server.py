@@ -6,6 +6,7 @@ answer any of them.
 
 from dataclasses import replace
 from functools import cached_property, partial
+from importlib import import_module
 from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
@@ -14,7 +15,6 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-import agui
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.contrib.mcp import handshake
@@ -92,7 +92,7 @@ class ToolServer:
         hints: Any = dict.fromkeys(LISTS, CacheHint(TTL_MS, "private"))
         server = Server[Any](
             config.name,
-            version=agui.__version__,
+            version=import_module("agui").__version__,
             title=prettify(config.name),
             website_url=caller.request.build_absolute_uri("/"),
             instructions=config.description,
