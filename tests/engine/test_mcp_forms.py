@@ -32,6 +32,7 @@ from agui.contrib.mcp.flat import NotFlat, form_of
 from agui.contrib.mcp.models import ClientQuestion
 from agui.http.tokens import create_token
 from agui.models import AuditRecord
+from agui.runs.shutdown import calls
 from agui.testing import ScriptedModel
 from engine.conftest import Client
 from engine.serving import serving
@@ -241,6 +242,30 @@ async def test_an_answer_on_a_stream_counts_from_its_client_alone(user: Any, oth
         await task
     assert result.is_error
     assert effects == []
+
+
+async def test_who_leaves_while_asked_is_waited_for_no_longer(user: Any):
+    token = (await sync_to_async(create_token)(user))[1]
+    headers = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {token}"}
+    about = {"protocolVersion": "2025-11-25", "capabilities": FORMS, "clientInfo": {"name": "x", "version": "1"}}
+    called = {"name": "pay", "arguments": {"amount": 5}}
+    async with (
+        asyncio.timeout(60),
+        serving(ASGIHandler(), grace_seconds=10) as site,
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
+    ):
+        url = f"{site}/agent/mcp/"
+        begun = await http.post(url, json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about})
+        session = {"Mcp-Session-Id": begun.headers["mcp-session-id"]}
+        body = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": called}
+        async with http.stream("POST", url, json=body, headers=session) as response:
+            async for line in response.aiter_lines():
+                if "elicitation/create" in line:
+                    break
+        while calls:  # noqa: ASYNC110 # what has ended removes itself
+            await asyncio.sleep(0.01)
+    assert effects == []
+    assert [record.outcome async for record in AuditRecord.objects.all()] == ["failed"]
 
 
 async def test_fastmcp_asks_with_forms_too(user: Any):

@@ -1,9 +1,8 @@
 """The client of one request: whom it acts for, and whether it can ask its user."""
 
 import hashlib
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -13,7 +12,13 @@ from agui.actor import Actor
 
 MAX_NAME_CHARS = 100
 
-Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+class Stream(Protocol):
+    """The stream of a response, on which requests of ours can go to the client."""
+
+    is_closed: bool
+
+    async def send(self, message: dict[str, Any]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -26,8 +31,8 @@ class Caller:
     """The client's own name for itself: for people to read, and never for a decision."""
     fills_forms: bool = False
     """Whether the client has declared that it shows forms to its user."""
-    send: Send | None = field(default=None, repr=False)
-    """Sends a request of ours on the response's stream. Only clients of 2025 take one there."""
+    stream: Stream | None = field(default=None, repr=False)
+    """The stream for requests of ours. Only clients of 2025 take them there."""
 
     @property
     def via(self) -> str:

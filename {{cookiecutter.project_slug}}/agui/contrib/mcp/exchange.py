@@ -26,6 +26,8 @@ class Exchange:
         self._streams = streams
         self._sent: asyncio.Queue[Any] = asyncio.Queue(MAX_AHEAD)
         self._task: asyncio.Task[None] | None = None
+        self.is_closed = False
+        """Whether the client reads the stream no longer."""
 
     async def respond(self, server: Server[Any]) -> HttpResponseBase:
         # A stream outlives the request's own thread.
@@ -80,9 +82,13 @@ class Exchange:
         try:
             async with manager.run():
                 await manager.handle_request(scope, receive, self._sent.put)
-        finally:
-            # None is the end. If the queue is full, its reader is there and makes room.
-            await self._sent.put(None)
+            await self._sent.put(None)  # This is the end.
+        except BaseException:
+            # Nobody may be there who would make room in a full queue.
+            while not self._sent.empty():
+                self._sent.get_nowait()
+            self._sent.put_nowait(None)
+            raise
 
     async def _chunks(self) -> AsyncGenerator[bytes]:
         while (message := await self._sent.get()) is not None:
@@ -93,6 +99,7 @@ class Exchange:
             async for chunk in self._chunks():
                 yield chunk
         finally:
-            # The client has left. Its call goes on (gate.py).
+            # If the client has left, its call goes on (gate.py).
+            self.is_closed = True
             if self._task:
                 self._task.cancel()

@@ -228,7 +228,7 @@ async def _use(question: ClientQuestion, state: str, answer: Answer) -> bool:
 async def ask_on_stream(call: Call, question: ClientQuestion) -> Answer:
     """Send a question on the stream of the response, and wait for its answer.
 
-    Raises Cannot if there is no stream, or no answer in time.
+    Raises Cannot if there is no stream any more, or no answer in time.
     """
     request = form_request(question).model_dump(mode="json", by_alias=True, exclude_none=True)
     result = await request_on_stream(call.caller, question, request)
@@ -246,12 +246,13 @@ async def request_on_stream(
     caller: Caller, question: ClientQuestion, request: dict[str, Any]
 ) -> Any:
     """Send a request that names a question, and wait for the client's result. Raises Cannot."""
-    if caller.send is None:
+    stream = caller.stream
+    if stream is None:
         raise Cannot
     arrived = _arrivals[question.pk] = asyncio.Event()
     try:
-        await caller.send({"jsonrpc": "2.0", "id": str(question.pk), **request})
-        while question.expires_at > clock.now():
+        await stream.send({"jsonrpc": "2.0", "id": str(question.pk), **request})
+        while question.expires_at > clock.now() and not stream.is_closed:
             await release_connections()
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):

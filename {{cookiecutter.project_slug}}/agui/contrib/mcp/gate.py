@@ -254,7 +254,7 @@ class Gate:
                 if answer and isinstance(wish, ApprovalRequired):
                     raise forms.Cannot from wish
                 question = await forms.ask(call, wish)
-                if request.caller.send is None:
+                if request.caller.stream is None:
                     return forms.input_required(question)
                 answer = await forms.ask_on_stream(call, question)
                 continue

@@ -80,10 +80,12 @@ class ToolServer:
             streams = streams and (caller.fills_forms or _wants_progress(message))
         exchange = Exchange(request, body, streams=streams)
         if streams and is_of_2025:
-            caller = replace(caller, send=exchange.send)
+            caller = replace(caller, stream=exchange)
         response = await exchange.respond(self.build(caller))
         if method == "initialize" and response.status_code == 200:
-            response[SESSION_HEADER] = handshake.begin(actor, message)
+            session_id = handshake.begin(actor, message)
+            if session_id:
+                response[SESSION_HEADER] = session_id
         return response
 
     def build(self, caller: Caller) -> Server[Any]:
