@@ -421,6 +421,49 @@ async def test_an_answer_without_a_state_is_asked_for(user: Any, responses: Any)
     assert effects == []
 
 
+ODD = "a\x00b\ud800c"
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_odd_characters_are_asked_about_and_answered(user: Any, settings: Any, mode: str):
+    registry = ToolRegistry()
+
+    @tool(registry, requires_approval=True)
+    def label(text: str) -> str:
+        """Label something."""
+        return "labelled"
+
+    @tool(registry)
+    def name() -> str:
+        """Ask for a name."""
+        raise Question("Which name?")
+
+    mount(settings, registry)
+
+    def answer(params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={"approval": True, "answer": "a\x00b"})
+
+    async with client_of(user, mode, answer) as client:
+        labelled = await client.call_tool("label", {"text": "a\x00b"})
+        named = await client.call_tool("name", {})
+    assert text_of(labelled) == "labelled"
+    assert text_of(named) in ("a\x00b", "a\ufffdb")
+
+
+async def test_half_of_a_character_is_asked_about(user: Any, settings: Any):
+    registry = ToolRegistry()
+
+    @tool(registry)
+    def label(ctx: RunContext[AgentDeps], text: str = ODD) -> str:
+        """Label something."""
+        raise ApprovalRequired({"x-confirm": f"Label {text}?"})
+
+    mount(settings, registry)
+    raw = await sync_to_async(Raw)(user)
+    assert await raw.asked(name="label", arguments={})
+    assert "\x00" not in (await ClientQuestion.objects.aget()).form["message"]
+
+
 async def test_a_missing_answer_is_asked_for_again(user: Any):
     raw = await sync_to_async(Raw)(user)
     state = await raw.asked()

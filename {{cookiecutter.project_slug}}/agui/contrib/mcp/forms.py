@@ -30,6 +30,7 @@ from agui.contrib.mcp.flat import ANSWER, NotFlat, form_of
 from agui.contrib.mcp.models import ClientQuestion
 from agui.protocol.answer_schemas import fits
 from agui.sentences import fill
+from agui.tools.audit import storable
 from agui.tools.questions import display_value, one_line, question_text
 from agui.tools.schema import X_CONFIRM_KEY, X_SUMMARY_KEY, prettify
 from agui.tools.secret_arguments import hide, secret_paths
@@ -117,7 +118,7 @@ async def ask(call: Call, wish: ApprovalRequired | CallDeferred) -> ClientQuesti
         call=call.digest,
         tool_name=call.tool_name,
         kind=kind,
-        form=about,
+        form=storable(about),
         expires_at=clock.now() + timedelta(seconds=_open_seconds()),
     )
     await in_database(lambda: question.save(force_insert=True))
@@ -272,7 +273,7 @@ async def receive(caller: Caller, message: dict[str, Any]) -> None:
     if question is None:
         return
     rows = ClientQuestion.objects.filter(pk=question.pk, state=State.OPEN)
-    answer = message.get("result")
+    answer = storable(message.get("result"))
     await in_database(lambda: rows.update(state=State.ANSWERED, answer=answer))
     arrived = _arrivals.get(question.pk)
     if arrived:
