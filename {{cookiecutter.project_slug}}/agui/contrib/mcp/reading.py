@@ -20,7 +20,6 @@ from agui.tools.approval import call_async
 
 MAX_COMPLETIONS = 100
 NOT_FOUND_2025 = -32002
-Contents = types.TextResourceContents | types.BlobResourceContents
 
 
 class Resources:
@@ -131,7 +130,9 @@ def _missing(uri: str, version: str) -> MCPError:
     return MCPError(code, MISSING, {"uri": uri})
 
 
-def _contents(resource: Resource, uri: str, value: Any) -> Contents:
+def _contents(
+    resource: Resource, uri: str, value: Any
+) -> types.TextResourceContents | types.BlobResourceContents:
     mime_type = resource.mime_type
     if isinstance(value, str):
         return types.TextResourceContents(uri=uri, mime_type=mime_type or "text/plain", text=value)
