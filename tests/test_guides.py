@@ -126,7 +126,7 @@ def test_tests_that_contributing_md_runs_exist():
 def test_settings_that_a_guide_names_exist(name: str):
     named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)\b[^`]*`", (MANUAL / f"{name}.md").read_text()))
     known = (MANUAL / "settings.md").read_text() + (PROJECT / "config/settings.py").read_text()
-    others = {"POSTGRES_PASSWORD", "DISABLE_SERVER_SIDE_CURSORS", "SESSION_COOKIE_AGE"}  # Django's
+    others = {"POSTGRES_PASSWORD", "DISABLE_SERVER_SIDE_CURSORS", "SESSION_COOKIE_AGE", "EMAIL_HOST"}  # Django's
     others.add("MESSAGES_SNAPSHOT")  # AG-UI's
     others |= {"S3_BUCKET", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL_S3"}
     events = (MANUAL / "protocol.md").read_text()

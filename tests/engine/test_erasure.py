@@ -19,6 +19,7 @@ from pydantic_ai.messages import ModelResponse, TextPart
 from agui.contrib.attachments.models import Attachment
 from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.feedback.models import Feedback
+from agui.contrib.mcp.models import ClientQuestion
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.spending.models import Budget, RunSpending
 from agui.models import AuditRecord, Message, Run, get_conversation_model
@@ -100,6 +101,8 @@ async def leave_traces(client, name):
     await NotificationChoice.objects.acreate(user=client.user, mail=True)
     await Notification.objects.acreate(scope=f"user:{client.user.pk}", owner=client.user, run=uuid4())
     await Budget.objects.acreate(user=client.user, period="day", tokens=10**6)
+    about = {"scope": f"user:{client.user.pk}", "tool_name": "pay", "kind": "approval", "form": {"message": name}}
+    await ClientQuestion.objects.acreate(user=client.user, expires_at=timezone.now(), **about)
     run = await Run.objects.filter(thread_id=f"{name}-1").afirst()
     await RunSpending.objects.acreate(run=uuid4(), scope=f"user:{client.user.pk}", owner=client.user)
     await RunOrder.objects.acreate(run=run, content={})

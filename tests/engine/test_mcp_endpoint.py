@@ -101,30 +101,35 @@ async def test_who_has_no_token_is_refused(user: Any):
 
 
 async def test_a_tool_that_the_user_may_not_use_does_not_exist(user: Any):
-    async with site() as url, mcp_client(user, url) as client:
-        assert "inspect" not in {tool.name for tool in (await client.list_tools()).tools}
-        with pytest.raises(MCPError, match="Unknown tool"):
-            await client.call_tool("inspect", {})
-        await permit(user)
-        assert "inspect" in {tool.name for tool in (await client.list_tools()).tools}
-        assert text_of(await client.call_tool("inspect", {})) == "all is well"
+    async with site() as url:
+        async with mcp_client(user, url) as client:
+            assert "inspect" not in {tool.name for tool in (await client.list_tools()).tools}
+            with pytest.raises(MCPError, match="Unknown tool"):
+                await client.call_tool("inspect", {})
+            await permit(user)
+            assert text_of(await client.call_tool("inspect", {})) == "all is well"
+        # A client keeps a list for a minute.
+        async with mcp_client(user, url) as client:
+            assert "inspect" in {tool.name for tool in (await client.list_tools()).tools}
     outcomes = [record.outcome async for record in AuditRecord.objects.order_by("started_at")]
     assert outcomes == ["denied", "success"]
 
 
 async def test_tools_that_wait_for_approval_are_neither_listed_nor_callable(user: Any, settings: Any):
     calls: dict[str, dict[str, Any]] = {"wipe": {"what": "x"}, "place": {"spot": {"x": 1}}}
-    async with site() as url, mcp_client(user, url) as client:
-        assert not {"wipe", "place"} & {tool.name for tool in (await client.list_tools()).tools}
-        for name, arguments in calls.items():
-            with pytest.raises(MCPError, match="Unknown tool"):
-                await client.call_tool(name, arguments)
+    async with site() as url:
+        async with mcp_client(user, url) as client:
+            assert not {"wipe", "place"} & {tool.name for tool in (await client.list_tools()).tools}
+            for name, arguments in calls.items():
+                with pytest.raises(MCPError, match="Unknown tool"):
+                    await client.call_tool(name, arguments)
         assert urls.effects == []
         settings.AGUI = {**settings.AGUI, "AUTO_CONFIRM": ["wipe"]}
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert tools["wipe"].annotations
-        assert tools["wipe"].annotations.destructive_hint is True
-        assert text_of(await client.call_tool("wipe", {"what": "x"})) == "wiped x"
+        async with mcp_client(user, url) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert tools["wipe"].annotations
+            assert tools["wipe"].annotations.destructive_hint is True
+            assert text_of(await client.call_tool("wipe", {"what": "x"})) == "wiped x"
 
 
 @pytest.mark.parametrize("name", ["ask", "book", "delegate"])
@@ -178,11 +183,23 @@ async def test_the_admin_shows_a_call_without_a_thread(user: Any, settings: Any)
     assert record.run_id in shown
 
 
-async def test_progress_goes_nowhere_and_state_starts_afresh(user: Any):
-    async with site() as url, mcp_client(user, url) as client:
-        worked = await client.call_tool("work", {"events": [{"step": "s"}, {"activity": {"a": 1}}, {"note": "n"}]})
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_steps_and_activities_are_progress_and_state_starts_afresh(user: Any, mode: str):
+    steps: list[Any] = [{"step": "s"}, {"activity": {"title": "a"}}, {"note": "n"}]
+    plan: list[Any] = [{"step": "one", "of": ["one", "two"]}, {"step": "two", "of": ["one", "two"]}]
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    async with site() as url, mcp_client(user, url, mode) as client:
+        worked = await client.call_tool("work", {"events": steps}, progress_callback=hear)
         recalled = await client.call_tool("recall", {})
+        assert heard == [(0.5, None, "s"), (1, None, "s"), (2, None, "a")]
+        heard.clear()
+        await client.call_tool("work", {"events": plan}, progress_callback=hear)
     assert (text_of(worked), text_of(recalled)) == ("worked", "")
+    assert heard == [(0.5, 2, "one"), (1, 2, None), (1.5, 2, "two"), (2, 2, None)]
 
 
 async def test_results_have_their_forms(user: Any, settings: Any):

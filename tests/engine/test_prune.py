@@ -21,6 +21,7 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from agui.contrib.attachments.models import Attachment, AttachmentUse
+from agui.contrib.mcp.models import ClientQuestion
 from agui.contrib.notifications.models import Notification
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.spending.models import RunSpending, Spending
@@ -348,6 +349,8 @@ def fill(settings):
     for number, state in enumerate(QueuedMessage.State):
         about = {"thread_id": "t0-9", "message_id": f"m{number}", "mode": "queue", "position": number}
         QueuedMessage.objects.create(scope="alice", state=state, created_at=ago(99), **about)
+    ClientQuestion.objects.create(scope="alice", expires_at=ago(1), form={})
+    ClientQuestion.objects.create(scope="alice", expires_at=ago(-1), form={})
     Notification.objects.create(scope="alice", thread_id="t0-9", run=uuid4(), created_at=ago(99))
     save_run("t0-99", 99, status=Run.Status.RUNNING, draft=["words"])
     save_run("t1-99", 99, status=Run.Status.RUNNING, seen_at=ago(0))

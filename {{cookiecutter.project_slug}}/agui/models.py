@@ -260,6 +260,9 @@ class AuditRecord(models.Model):
     proposed = models.JSONField(
         null=True, blank=True, help_text="The model's arguments, if the approver changed them."
     )
+    via = models.CharField(
+        max_length=255, blank=True, default="", db_default="", help_text="The client, if not a run."
+    )
 
     class Meta:
         ordering = ["-started_at"]

@@ -40,7 +40,7 @@ def as_json(task: Task) -> dict[str, Any]:
     return {"id": task.pk, "title": task.title, "category": task.category, "done": task.done}
 
 
-@tool(registry)
+@tool(registry, read_only=True)
 def list_tasks(ctx: RunContext[AgentDeps], include_done: bool = False) -> list[dict[str, Any]]:
     """List the user's tasks, in the category in focus if there is one.
 
@@ -95,7 +95,7 @@ def delete_finished_tasks(ctx: RunContext[AgentDeps]) -> str:
     return f"Deleted {count} finished tasks."
 
 
-@tool(registry)
+@tool(registry, read_only=True)
 def summarize_tasks(ctx: RunContext[AgentDeps]) -> dict[str, dict[str, int]]:
     """Count the user's open and finished tasks in each category."""
     return {
@@ -106,7 +106,7 @@ def summarize_tasks(ctx: RunContext[AgentDeps]) -> dict[str, dict[str, int]]:
 
 # A coroutine function is fine, too, and can show the page something. It may await, but must not
 # block. Functions like those above run in threads.
-@tool(registry)
+@tool(registry, read_only=True)
 async def chart_tasks(ctx: RunContext[AgentDeps]) -> str:
     """Draw a chart of the user's tasks: how many are open and finished in each category."""
     rows = [row async for row in counts_of(ctx)]

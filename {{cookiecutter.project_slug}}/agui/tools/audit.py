@@ -56,6 +56,8 @@ class AuditEvent:
     """The user who approved the call, if it needed an approval."""
     proposed: dict[str, Any] | None = None
     """The model's arguments, redacted, if the user changed them before approving the call."""
+    via: str = ""
+    """The part by which the call came, and the client's name for itself, if no run has made it."""
 
     @property
     def success(self) -> bool:
@@ -96,17 +98,17 @@ class ModelAuditLogger:
     """Stores events as AuditRecord rows, which the admin shows."""
 
     def record(self, event: AuditEvent) -> None:
-        statements.insert(AuditRecord(**_storable({**asdict(event), "error": event.error or ""})))
+        statements.insert(AuditRecord(**storable({**asdict(event), "error": event.error or ""})))
 
 
-def _storable(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """Replace the characters that PostgreSQL refuses: NUL and lone surrogates."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode().replace("\x00", "\ufffd")
     if isinstance(value, dict):
-        return {_storable(key): _storable(item) for key, item in value.items()}
+        return {storable(key): storable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return list(map(_storable, value))
+        return list(map(storable, value))
     return value
 
 

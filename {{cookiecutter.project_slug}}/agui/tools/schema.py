@@ -45,6 +45,9 @@ class ToolOptions(TypedDict, total=False):
     """
 
     destructive: bool
+    read_only: bool
+    idempotent: bool
+    open_world: bool
     category: ToolCategory
     confirm: str | Callable[..., Any] | None
     editable: bool | Sequence[str]
@@ -93,6 +96,12 @@ class ToolSpec:
     """A label for people; by default the prettified name."""
     permission: str | None = None
     """A permission, "app.codename". Users without it neither see nor run the tool."""
+    read_only: bool = False
+    """The tool changes nothing. Like the next two, this tells clients, and enforces nothing."""
+    idempotent: bool = False
+    """A second call with the same arguments changes nothing more."""
+    open_world: bool = False
+    """The tool reaches beyond the project, as one that sends mail or searches the web."""
     requires_approval: bool = False
     """Each call needs the user's approval, though the tool is not destructive."""
     sequential: bool = False
@@ -146,6 +155,8 @@ def check_spec(spec: ToolSpec) -> None:
 def _mistake_in(spec: ToolSpec) -> str | None:
     if not spec.description.strip():
         return "no docstring: the model reads it to choose the tool. Write one."
+    if spec.destructive and spec.read_only:
+        return "destructive=True and read_only=True: keep the one that is true."
     if spec.category not in tuple(ToolCategory):
         return f"category={spec.category!r}: use one of {', '.join(ToolCategory)}."
     if spec.max_retries is not None and spec.max_retries < 1:

@@ -23,8 +23,9 @@ SIGNALS = (ToolFailed, ModelRetry, ToolFailedError, ToolRetryError)
 class ToolCallTimer:
     """Turns the start and the end of a run's tool calls into audit events."""
 
-    def __init__(self, deps: Any, *, thread_id: str = "", run_id: str = "") -> None:
+    def __init__(self, deps: Any, *, thread_id: str = "", run_id: str = "", via: str = "") -> None:
         """`deps` are the run's AgentDeps. The ids are used if `deps` has none."""
+        self._via = via
         self._user_id = getattr(getattr(deps, "user", None), "pk", None)
         self._thread_id = str(getattr(deps, "thread_id", thread_id))
         self._run_id = str(getattr(deps, "run_id", run_id))
@@ -113,6 +114,7 @@ class ToolCallTimer:
             scope=self._scope,
             approved_by=approved_by,
             proposed=self._redacted(proposed) if proposed else None,
+            via=self._via,
         )
 
     def _redacted(self, call: ToolCallPart) -> dict[str, Any]:

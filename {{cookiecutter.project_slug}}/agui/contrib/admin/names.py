@@ -85,6 +85,7 @@ NAMES: dict[str, str | Promise] = {
     "updated at": wording("updated at"),
     "user": wording("user"),
     "value": wording("value"),
+    "via": wording("via"),
 }
 
 

@@ -165,6 +165,7 @@ class AuditRecordAdmin(OfThreadAdmin):
         recent("tool_name"),
         "outcome",
         "started_at",
+        recent("via"),
         row_filter(Thread, **THREAD_COLUMNS),
         row_filter(Run, **RUN_COLUMNS),
     ]
@@ -188,6 +189,7 @@ class AuditRecordAdmin(OfThreadAdmin):
         "user",
         "thread",
         "run",
+        "via",
         "tool_call_id",
         "given",
         "approved_by",

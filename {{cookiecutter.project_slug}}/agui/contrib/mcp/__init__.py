@@ -1,13 +1,30 @@
-"""MCP: the tools of other servers for this agent, and this project's tools for other agents.
+"""MCP: the tools of other servers for this agent, and this project for other agents.
+
+The tools of other servers:
 
     servers.py      the file that AGUI["MCP"]["CONFIG"] names, with the servers
     sessions.py     one open connection to a server
     connections.py  the connections of a process, and what happens while a server is away
     toolset.py      the servers' tools, as a run gets them
-    views.py        POST <prefix>mcp/, if AGUI["MCP"]["ENDPOINT"] is on
-    server.py       the server that answers there
+
+This project for other agents, if AGUI["MCP"]["ENDPOINT"] is on:
+
+    views.py        POST <prefix>mcp/: who asks, from where
+    exchange.py     one HTTP request and its response, as JSON or as a stream
+    handshake.py    what a client has told in `initialize`, in a signed session id
+    server.py       the server that answers a request, of tools, prompts and resources
+    caller.py       the client of a request
+    gate.py         the call of a tool, or of what reads a resource: permission, limits, audit
+    forms.py        approvals and questions that a client shows as a form
+    flat.py         the form of a question: MCP has no nested ones
+    models.py       the questions that are open, each to be used once
+    progress.py     from the steps and activities of a tool to notifications
+    describe.py     a tool, as clients list it
     results.py      what a tool returns, as clients get it
+    prompts.py      skills as prompts
+    resources.py    `@resource`
+    reading.py      resources, as clients list and read them
 
 The library is an extra (`make setup EXTRAS=mcp`), and is imported only if one of the two settings
-is set.
+is set. `resources.py` needs no library.
 """

@@ -1,14 +1,16 @@
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agui import conf
+from agui import clock, conf
 from agui.contrib.mcp.conf import McpSettings
+from agui.part_values import Outdated, PersonalData
 from agui.parts import Part
 
 if TYPE_CHECKING:
     from pydantic_ai.toolsets import AbstractToolset
 
+    from agui.actor import Actor
     from agui.deps import AgentDeps
 
 
@@ -44,3 +46,16 @@ class McpConfig(Part):
         from agui.contrib.mcp.toolset import mcp_toolset
 
         return [mcp_toolset(taken)]
+
+    def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
+        # Django loads models after this module.
+        from agui.contrib.mcp.models import ClientQuestion
+
+        rows = ClientQuestion.objects.filter(scope=actor.scope).order_by("created_at", "pk")
+        yield PersonalData("client_questions", rows, {"id", "user", "scope", "caller", "call"})
+
+    def prune(self, dry_run: bool) -> Iterable[Outdated]:
+        from agui.contrib.mcp.models import ClientQuestion
+
+        late = ClientQuestion.objects.filter(expires_at__lt=clock.now())
+        yield Outdated("questions of MCP clients", late)

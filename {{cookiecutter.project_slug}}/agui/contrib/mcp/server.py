@@ -1,262 +1,196 @@
-"""The project's own tools as an MCP server: streamable HTTP, without sessions.
+"""This project as an MCP server: streamable HTTP for clients of 2025 and of 2026, on one route.
 
-Callers act as in the chat: same tokens, same permissions, same audit trail. They can't be asked for
-approval, so tools that need it are neither listed nor callable. A call goes on after its client has
-left.
+Nothing is kept between two requests but the questions that are open (forms.py), so any process can
+answer any of them.
 """
 
-import asyncio
-import logging
+from dataclasses import replace
 from functools import cached_property, partial
-from inspect import isawaitable
+from importlib import import_module
 from typing import Any
-from uuid import uuid4
 
-from asgiref.sync import ThreadSensitiveContext
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
 from mcp import MCPError, types
+from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from pydantic import ValidationError
-from pydantic_ai import (
-    ApprovalRequired,
-    CallDeferred,
-    FunctionToolset,
-    ModelRetry,
-    RunContext,
-    ToolDenied,
-)
-from pydantic_ai.exceptions import ToolFailed
-from pydantic_ai.messages import ToolCallPart, ToolReturn, ToolReturnPart
-from pydantic_ai.toolsets import ToolsetTool
-from pydantic_ai.usage import RunUsage
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from agui import conf, parts
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
-from agui.agents.llm import name_of
-from agui.blocking.executor import in_database, release_connections
+from agui.contrib.mcp import handshake
+from agui.contrib.mcp.caller import Caller
+from agui.contrib.mcp.describe import describe_tool, output_schema, page_of
+from agui.contrib.mcp.exchange import Exchange
+from agui.contrib.mcp.forms import receive, state_boundary
+from agui.contrib.mcp.gate import Gate, Refused, Request, Unknown
+from agui.contrib.mcp.progress import Progress
+from agui.contrib.mcp.prompts import Prompts
+from agui.contrib.mcp.reading import Resources, completion
 from agui.contrib.mcp.results import call_result
-from agui.deps import AgentDeps
-from agui.errors import HttpError, NotFound
-from agui.http.throttle import throttle
-from agui.log_fields import log_fields
-from agui.runs.live import live
-from agui.runs.shutdown import calls as calls_at_work
-from agui.runs.start import detached_context
-from agui.tools.audit import Outcome, record_event, resolve_audit_logger
-from agui.tools.call import FAILED, TIMED_OUT, build_toolset
-from agui.tools.timer import ToolCallTimer
+from agui.tools.schema import prettify
 
-logger = logging.getLogger("agui.mcp")
-
-UNANSWERABLE = "The tool needs an answer of the user first, which can only be given in the chat."
-UNKNOWN = "The user has no such tool."
-LATER = "{} Try again in {} seconds."
-STOPPED = "The server ended before the tool did."
-
-
-class Context(RunContext[AgentDeps]):
-    """The `ctx` of a tool over MCP. There is no page that could show its progress."""
-
-    async def emit(self, event: Any, /) -> Any:
-        return event
+TTL_MS = 60_000
+"""How long a client may keep a list. Permissions may change meanwhile: each call checks them."""
+LISTS = (
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "server/discover",
+)
+SESSION_HEADER = "Mcp-Session-Id"
+VERSION_HEADER = "MCP-Protocol-Version"
 
 
 class ToolServer:
-    """The tools of an agent's registry, for MCP clients."""
+    """An agent's tools, skills and resources, for MCP clients."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
 
     @cached_property
-    def toolset(self) -> FunctionToolset[AgentDeps]:
-        return build_toolset(self.endpoint.registry)
+    def gate(self) -> Gate:
+        return Gate(self.endpoint, self.endpoint.registry)
 
-    async def answer(self, request: HttpRequest, actor: Actor, body: bytes) -> HttpResponse:
-        """Answer one request of a client, which acts as this user."""
+    @cached_property
+    def prompts(self) -> Prompts:
+        return Prompts(self.endpoint.skills)
+
+    @cached_property
+    def resources(self) -> Resources:
+        return Resources(self.endpoint)
+
+    async def answer(
+        self, request: HttpRequest, actor: Actor, body: bytes, message: Any
+    ) -> HttpResponseBase:
+        """Answer one request of a client, which acts as this user. `message` is its body, read."""
+        caller, method = Caller(actor, request), None
+        if isinstance(message, dict):
+            method = message.get("method")
+        version = request.headers.get(VERSION_HEADER)
+        is_of_2025 = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
+        if is_of_2025 and method != "initialize":
+            told = handshake.read(request.headers.get(SESSION_HEADER), actor)
+            caller = replace(caller, client=told.client, fills_forms=told.fills_forms)
+            if is_answer(message):
+                await receive(caller, message)
+        streams = _may_stream(request, message)
+        if is_of_2025:
+            # A stream is one from its start there, so it has to be worth it.
+            streams = streams and (caller.fills_forms or _wants_progress(message))
+        exchange = Exchange(request, body, streams=streams)
+        if streams and is_of_2025:
+            caller = replace(caller, stream=exchange)
+        response = await exchange.respond(self.build(caller))
+        if method == "initialize" and response.status_code == 200:
+            session_id = handshake.begin(actor, message)
+            if session_id:
+                response[SESSION_HEADER] = session_id
+        return response
+
+    def build(self, caller: Caller) -> Server[Any]:
+        """Build the official server for one request."""
         config = self.endpoint.config
+        hints: Any = dict.fromkeys(LISTS, CacheHint(TTL_MS, "private"))
         server = Server[Any](
             config.name,
+            version=import_module("agui").__version__,
+            title=prettify(config.name),
+            website_url=caller.request.build_absolute_uri("/"),
             instructions=config.description,
-            on_list_tools=partial(self._list, actor),
-            on_call_tool=partial(self._call, request, actor),
+            cache_hints=hints | {"resources/read": CacheHint(0, "private")},
+            get_tool_input_schema=self._input_schema,
+            on_list_tools=partial(self._list_tools, caller),
+            on_call_tool=partial(self._call_tool, caller),
+            on_list_prompts=self.prompts.list_prompts,
+            on_get_prompt=self.prompts.get_prompt,
+            on_list_resources=partial(self._list_resources, caller),
+            on_list_resource_templates=partial(self._list_templates, caller),
+            on_read_resource=partial(self._read_resource, caller),
+            on_completion=partial(self._complete, caller),
         )
-        return await _exchange(server, request, body)
+        server.middleware.append(state_boundary(caller, config.name))
+        return server
 
-    async def _list(self, actor: Actor, _: Any, params: Any) -> types.ListToolsResult:
-        tools = await self._tools(self._context(actor))
-        return types.ListToolsResult(tools=[self._describe(tool) for tool in tools.values()])
+    def _input_schema(self, name: str) -> dict[str, Any] | None:
+        registry = self.endpoint.registry
+        return registry.get(name).input_schema if name in registry else None
 
-    async def _call(
-        self, request: HttpRequest, actor: Actor, _: Any, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        if params.name not in self.endpoint.registry:
-            raise _unknown(params.name)
+    async def _list_tools(self, caller: Caller, ctx: Any, params: Any) -> types.ListToolsResult:
+        tools = await self.gate.tools(caller.declaring(ctx.session))
+        page, cursor = page_of(list(tools.values()), params and params.cursor)
+        registry = self.endpoint.registry
+        described = [describe_tool(registry.get(tool.tool_def.name), tool) for tool in page]
+        return types.ListToolsResult(tools=described, next_cursor=cursor)
+
+    async def _call_tool(
+        self, caller: Caller, ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        request = Request(
+            caller.declaring(ctx.session),
+            params.name,
+            params.arguments or {},
+            params,
+            _progress(ctx),
+        )
         try:
-            await throttle(request, actor)
-            await parts.check_run(actor)
-            # A call counts as a run, so it takes a thread that no other request knows.
-            log, _ = await live.logs.reserve(actor.scope, f"mcp-{uuid4()}", "mcp")
-        except HttpError as refusal:
-            sentence = str(refusal)
-            seconds = refusal.headers.get("Retry-After")
-            if seconds:
-                sentence = LATER.format(refusal, seconds)
-            return call_result(sentence, is_error=True)
-        task = asyncio.get_running_loop().create_task(
-            self._run(actor, params), context=detached_context()
-        )
-        calls_at_work.add(task)
-        task.add_done_callback(calls_at_work.discard)
-        task.add_done_callback(lambda _: live.logs.release(log, NotFound()))
-        return await asyncio.shield(task)
+            ended = await self.gate.call(request)
+        except Unknown:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:64]}") from None
+        except Refused as refusal:
+            return call_result(str(refusal), is_error=True)
+        if isinstance(ended, types.InputRequiredResult):
+            return ended
+        schema = output_schema(self.endpoint.registry.get(params.name))
+        return call_result(ended.content, is_error=ended.outcome != "success", schema=schema)
 
-    async def _run(self, actor: Actor, params: types.CallToolRequestParams) -> types.CallToolResult:
-        arguments = params.arguments or {}
-        context = self._context(actor, params.name)
-        timer = ToolCallTimer(context.deps)
-        timer.add_schema(params.name, self.endpoint.registry.get(params.name).input_schema)
-        call = ToolCallPart(params.name, arguments, tool_call_id=context.tool_call_id or "")
-        with log_fields(run_id=context.deps.run_id, user_id=str(actor.user.pk or "")):
-            async with ThreadSensitiveContext():
-                timer.start(call)
-                try:
-                    outcome, content = await self._outcome(context, params.name, arguments, timer)
-                finally:
-                    await release_connections()
-            returned = ToolReturnPart(
-                params.name, content, tool_call_id=call.tool_call_id, outcome=outcome
-            )
-            event = timer.stop(returned)
-            if event:
-                await record_event(resolve_audit_logger(self.endpoint.config.audit_logger), event)
-            await self._record_usage(actor, context)
-        if content is UNKNOWN:
-            raise _unknown(params.name)
-        return call_result(content, is_error=outcome != "success")
+    async def _list_resources(self, caller: Caller, _: Any, params: Any) -> Any:
+        return await self.resources.list_resources(caller, params)
 
-    async def _record_usage(self, actor: Actor, context: Context) -> None:
-        """Let the parts record what the tool has used of models with `ctx.usage`."""
-        if not context.usage.has_values():
-            return
-        model = name_of(context.model)
+    async def _list_templates(self, caller: Caller, _: Any, params: Any) -> Any:
+        return await self.resources.list_templates(caller, params)
 
-        def record() -> None:
-            for part in parts.installed():
-                part.models_used(actor, model, context.usage)
+    async def _read_resource(self, caller: Caller, ctx: Any, params: Any) -> Any:
+        return await self.resources.read(caller, ctx, params)
 
-        try:
-            await in_database(record)
-        except Exception:
-            logger.exception("Recording the model usage of tool %r failed", context.tool_name)
+    async def _complete(
+        self, caller: Caller, _: Any, params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
+        reference = params.ref
+        if isinstance(reference, types.PromptReference):
+            self.prompts.find(reference.name)
+            # A skill's words may be filled with anything.
+            return types.CompleteResult(completion=completion((), params.argument.value))
+        found = await self.resources.complete(caller, reference.uri, params.argument)
+        return types.CompleteResult(completion=found)
 
-    async def _outcome(
-        self, context: Context, name: str, arguments: dict[str, Any], timer: ToolCallTimer
-    ) -> tuple[Outcome, Any]:
-        """Call the tool. Return how the call ended, and what its client gets."""
-        clock = asyncio.timeout(conf.get().run_timeout_seconds)
-        try:
-            async with clock:
-                tool = (await self._tools(context)).get(name)
-                if tool is None:
-                    return "denied", UNKNOWN
-                result = await self._execute(tool, name, arguments, context)
-        except (ToolFailed, ModelRetry) as error:
-            timer.add_cause(context.tool_call_id or "", error)
-            return "failed", error.message
-        except ValidationError as error:
-            return "failed", error.errors(
-                include_url=False, include_input=False, include_context=False
-            )
-        except (ApprovalRequired, CallDeferred):
-            return "failed", UNANSWERABLE
-        except asyncio.CancelledError:
-            # Only runs/shutdown.py cancels a call: clients that leave don't.
-            return "failed", STOPPED
-        except Exception as error:
-            timer.add_cause(context.tool_call_id or "", error)
-            logger.exception("MCP call of tool %r failed", name)
-            return "failed", TIMED_OUT if clock.expired() else FAILED
-        if isinstance(result, ToolDenied):
-            return "denied", result.message
-        return "success", result
 
-    async def _execute(
-        self, tool: ToolsetTool[AgentDeps], name: str, arguments: dict[str, Any], context: Context
-    ) -> Any:
-        validated = tool.args_validator.validate_python(arguments)
-        if tool.args_validator_func:
-            checked = tool.args_validator_func(context, **validated)
-            if isawaitable(checked):
-                await checked
-        result = await self.toolset.call_tool(name, validated, context, tool)
-        if isinstance(result, ToolReturn):
-            return result.return_value
-        return result
+def is_answer(message: Any) -> bool:
+    """Whether a body answers a request of ours, which went to the client on a stream."""
+    return isinstance(message, dict) and "method" not in message and "id" in message
 
-    def _context(self, actor: Actor, tool_name: str | None = None) -> Context:
-        endpoint = self.endpoint
-        call_id = f"mcp-{uuid4()}"
-        state: Any = {}
-        if endpoint.config.state_type:
-            state = endpoint.config.state_type()
-        deps = AgentDeps(actor.user, thread_id="", run_id=call_id, state=state, scope=actor.scope)
-        model: Any = endpoint.agent.model
-        return Context(
-            deps=deps,
-            model=model,
-            usage=RunUsage(),
-            tool_name=tool_name,
-            tool_call_id=call_id,
-            run_id=call_id,
+
+def _may_stream(request: HttpRequest, message: Any) -> bool:
+    if not isinstance(message, dict) or message.get("method") != "tools/call":
+        return False
+    return "text/event-stream" in request.headers.get("Accept", "")
+
+
+def _wants_progress(message: dict[str, Any]) -> bool:
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return isinstance(meta, dict) and "progressToken" in meta
+
+
+def _progress(ctx: Any) -> Progress | None:
+    """Return what tells the client of progress, if it wants to know."""
+    token = (ctx.meta or {}).get("progress_token")
+    if token is None:
+        return None
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        await ctx.session.send_progress_notification(
+            token, progress, total, message, related_request_id=str(ctx.request_id)
         )
 
-    async def _tools(self, context: Context) -> dict[str, ToolsetTool[AgentDeps]]:
-        """Return the tools that this user may call without an approval."""
-        tools = await self.toolset.get_tools(context)
-        return {name: tool for name, tool in tools.items() if tool.tool_def.kind == "function"}
-
-    def _describe(self, tool: ToolsetTool[AgentDeps]) -> types.Tool:
-        spec = self.endpoint.registry.get(tool.tool_def.name).spec
-        return types.Tool(
-            name=spec.name,
-            title=spec.label,
-            description=tool.tool_def.description,
-            input_schema=tool.tool_def.parameters_json_schema,
-            annotations=types.ToolAnnotations(title=spec.label, destructive_hint=spec.destructive),
-        )
-
-
-def _unknown(name: str) -> MCPError:
-    return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:64]}")
-
-
-async def _exchange(server: Server[Any], request: HttpRequest, body: bytes) -> HttpResponse:
-    """Let the official server answer one request: it knows all versions of the protocol."""
-    received = iter([{"type": "http.request", "body": body, "more_body": False}])
-    sent: list[Any] = []
-
-    async def receive() -> Any:
-        for message in received:
-            return message
-        # Django, and not this function, notices that a client has left.
-        return await asyncio.get_running_loop().create_future()
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope: Any = {**request.scope, "root_path": ""}  # type: ignore[attr-defined]
-    manager = StreamableHTTPSessionManager(
-        server, json_response=True, stateless=True, max_request_body_size=conf.get().max_body_bytes
-    )
-    async with manager.run():
-        await manager.handle_request(scope, receive, send)
-    start, *rest = sent
-    content = b"".join(message.get("body", b"") for message in rest)
-    response = HttpResponse(content, status=start["status"])
-    del response["Content-Type"]
-    for name, value in start.get("headers", ()):
-        response[name.decode("latin-1")] = value.decode("latin-1")
-    response["Cache-Control"] = "no-store"
-    return response
+    return Progress(report)

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('thread_id', models.CharField(max_length=255)),
                 ('message_id', models.CharField(help_text='Chosen by the client.', max_length=255)),
                 ('mode', models.CharField(choices=[('queue', 'after the run'), ('steer', 'during the run')], max_length=8)),
-                ('state', models.CharField(choices=[('waiting', 'waiting'), ('read', 'read by the agent'), ('taken_back', 'taken back')], default='waiting', max_length=16)),
+                ('state', models.CharField(choices=[('waiting', 'waiting'), ('read', 'read'), ('taken_back', 'taken back')], default='waiting', max_length=16)),
                 ('position', models.PositiveIntegerField(help_text='Its place among those that wait.')),
                 ('changes', models.PositiveIntegerField(default=0, help_text='How often it was edited.')),
                 ('data', models.TextField(blank=True, help_text="AG-UI's message as JSON; empty once it is in the thread.")),

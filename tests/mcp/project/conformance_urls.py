@@ -1,0 +1,120 @@
+"""What the conformance suite of MCP looks for, by name: tools, prompts and resources."""
+
+from typing import Any
+
+from agui import AgentConfig, AgentDeps, DjangoAGUIView, SkillRegistry, ToolRegistry, get_urls, step, tool
+from agui.contrib.mcp.resources import resource
+from agui.contrib.mcp.views import McpView
+from agui.server.health import healthz
+from django.contrib.auth import get_user_model
+from django.http import HttpRequest
+from django.urls import path, re_path
+from pydantic_ai import BinaryContent, RunContext
+from pydantic_ai.models.test import TestModel
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d4944415478da63fcffff3f0300050001"
+    "ff5c1b4f2d0000000049454e44ae426082"
+)
+WAV = b"RIFF$\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00@\x1f\x00\x00\x80>\x00\x00\x02\x00\x10\x00data\0\0\0\0"
+
+registry = ToolRegistry()
+skills = SkillRegistry()
+skills.add("test_simple_prompt", "Simple", "This is a simple prompt for testing.")
+skills.add("test_prompt_with_arguments", "Arguments", "Prompt with arguments: arg1='{arg1}', arg2='{arg2}'")
+
+
+@tool(registry)
+def test_simple_text() -> str:
+    """Answer with a text."""
+    return "This is a simple text response for testing."
+
+
+@tool(registry)
+def test_image_content() -> Any:
+    """Answer with a picture."""
+    return BinaryContent(PNG, media_type="image/png")
+
+
+@tool(registry)
+def test_audio_content() -> Any:
+    """Answer with a sound."""
+    return BinaryContent(WAV, media_type="audio/wav")
+
+
+@tool(registry)
+def test_embedded_resource() -> Any:
+    """Answer with a file."""
+    content = b"This is an embedded resource content."
+    return BinaryContent(content, media_type="text/plain", identifier="test://embedded-resource")
+
+
+@tool(registry)
+def test_multiple_content_types() -> Any:
+    """Answer with a text, a picture and a file."""
+    return [
+        "Multiple content types test:",
+        BinaryContent(PNG, media_type="image/png"),
+        BinaryContent(
+            b'{"test":"data","value":123}', media_type="application/json", identifier="test://mixed-content-resource"
+        ),
+    ]
+
+
+@tool(registry)
+def test_error_handling() -> str:
+    """Fail."""
+    raise ValueError("This tool intentionally returns an error for testing")
+
+
+@tool(registry)
+async def test_tool_with_progress(ctx: RunContext[AgentDeps]) -> str:
+    """Work in two steps."""
+    steps = ["Begin", "End"]
+    for name in steps:
+        async with step(ctx, name, of=steps):
+            pass
+    return "done"
+
+
+@resource(registry, "test://static-text", mime_type="text/plain")
+def static_text() -> str:
+    """A text."""
+    return "This is the content of the static text resource."
+
+
+@resource(registry, "test://static-binary", mime_type="image/png")
+def static_binary() -> bytes:
+    """A picture."""
+    return PNG
+
+
+@resource(registry, "test://template/{id}/data", mime_type="application/json")
+def template(id: str) -> dict[str, Any]:
+    """The data of an id."""
+    return {"id": id, "templateTest": True, "data": f"Data for ID: {id}"}
+
+
+@resource(registry, "test://watched-resource", mime_type="text/plain")
+async def watched() -> str:
+    """A text that changes."""
+    return "Watched."
+
+
+def first_user(request: HttpRequest) -> Any:
+    """The suite sends no token."""
+    return get_user_model().objects.order_by("pk").first()
+
+
+view = DjangoAGUIView(registry, AgentConfig(model=TestModel()), skills=skills, get_user=first_user)
+
+
+class RawView(McpView):
+    server_path = "conformance_raw.RawServer"
+
+
+urlpatterns = [
+    *get_urls(view),
+    re_path(r"^mcp/?$", RawView.mounted(view)),
+    path("healthz", healthz),
+]

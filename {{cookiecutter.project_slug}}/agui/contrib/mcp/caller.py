@@ -1,0 +1,66 @@
+"""The client of one request: whom it acts for, and whether it can ask its user."""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from django.conf import settings
+from django.http import HttpRequest
+from mcp import types
+
+from agui.actor import Actor
+
+MAX_NAME_CHARS = 100
+
+
+class Stream(Protocol):
+    """The stream of a response, on which requests of ours can go to the client."""
+
+    is_closed: bool
+
+    async def send(self, message: dict[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A client that acts as a user, for one request."""
+
+    actor: Actor
+    request: HttpRequest = field(repr=False)
+    client: str = ""
+    """The client's own name for itself: for people to read, and never for a decision."""
+    fills_forms: bool = False
+    """Whether the client has declared that it shows forms to its user."""
+    stream: Stream | None = field(default=None, repr=False)
+    """The stream for requests of ours. Only clients of 2025 take them there."""
+
+    @property
+    def via(self) -> str:
+        """Where calls come from, for the audit trail."""
+        return f"mcp: {self.client}" if self.client else "mcp"
+
+    @property
+    def key(self) -> str:
+        """A digest of the user and of the credential: another client of the user has another."""
+        credential = self.request.headers.get("Authorization")
+        if not credential:
+            credential = self.request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+        text = f"{self.actor.scope}\n{credential}"
+        return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
+    def declaring(self, session: Any) -> "Caller":
+        """Return the caller with what this request of 2026 declares about its client."""
+        capabilities = session.client_capabilities
+        if capabilities is None:
+            return self
+        params = session.client_params
+        name = params.client_info.name if params else ""
+        return replace(self, client=name[:MAX_NAME_CHARS], fills_forms=fills_forms(capabilities))
+
+
+def fills_forms(capabilities: types.ClientCapabilities) -> bool:
+    """Whether a client shows forms: an empty `elicitation` means that, too."""
+    elicitation = capabilities.elicitation
+    if elicitation is None:
+        return False
+    return elicitation.form is not None or elicitation.url is None
