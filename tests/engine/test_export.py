@@ -25,6 +25,7 @@ from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.export.document import write_document
 from agui.contrib.feedback.models import Feedback
+from agui.contrib.mcp.models import ClientQuestion
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.spending.models import Budget, RunSpending, Spending
@@ -67,6 +68,7 @@ ABSENT = {
     Feedback: {"id": "ours"},
     NotificationChoice: {"id": "ours", "webhook_seed": "half of a secret"},
     Notification: {"scope": "as Thread's"},
+    ClientQuestion: {"id": "ours", "scope": "as Thread's", "caller": "a digest", "call": "a digest"},
     QueuedMessage: {"id": "ours", "scope": "as Thread's", "changes": "ours", "run": "ours"},
     AuditRecord: {"id": "ours", "error": "for operators"},
     ApiToken: {"id": "ours", "digest": "a secret"},
@@ -115,6 +117,7 @@ class Marked:
         self.make(Feedback, user, thread=self.thread)
         self.make(NotificationChoice, user)
         self.make(Notification, user)
+        self.make(ClientQuestion, user)
         self.make(QueuedMessage, user)
         self.run = self.make(Run, user, draft=dump, status=lambda mark: mark[:16])
         self.make(Spending, user)
