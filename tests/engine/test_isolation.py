@@ -163,7 +163,7 @@ async def world_of(client: Client) -> AsyncIterator[World]:
         message = {"id": QUEUED, "role": "user", "content": SECRET}
         path = f"{client.prefix}threads/waiting/messages/"
         await client.http.post(path, {"message": message}, content_type="application/json")
-        webhook = {"webhook": f"https://hooks.invalid/{SECRET}"}
+        webhook = {"webhook": "https://hooks.invalid/theirs"}
         await client.http.patch(f"{client.prefix}notifications/", webhook, content_type="application/json")
         response = await client.post(run_input(SECRET, thread="busy"))
         await reached.wait()

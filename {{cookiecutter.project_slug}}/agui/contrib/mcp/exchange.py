@@ -5,11 +5,13 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
+from asgiref.sync import ThreadSensitiveContext
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from agui import conf
+from agui.blocking.executor import release_connections
 from agui.runs.start import detached_context
 
 MAX_AHEAD = 100
@@ -80,8 +82,12 @@ class Exchange:
             max_request_body_size=conf.get().max_body_bytes,
         )
         try:
-            async with manager.run():
-                await manager.handle_request(scope, receive, self._sent.put)
+            # A thread of its own for what is synchronous, such as checks of permissions.
+            async with ThreadSensitiveContext(), manager.run():
+                try:
+                    await manager.handle_request(scope, receive, self._sent.put)
+                finally:
+                    await release_connections()
             await self._sent.put(None)  # This is the end.
         except BaseException:
             # Nobody may be there who would make room in a full queue.
