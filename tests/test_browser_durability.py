@@ -302,8 +302,8 @@ def test_page_that_was_away_shows_what_was_said_elsewhere(new_page, scripted):
     requests: list[str] = []
 
     def note(request: Request) -> None:
-        # What it has shown it may still say to have shown, and load what shows it.
-        if request.method == "GET" and "/agent/" in request.url:
+        # What it has shown it may still say to have shown, and load what shows it; and look which messages wait.
+        if request.method == "GET" and "/agent/" in request.url and not request.url.endswith("/messages/"):
             requests.append(request.url.partition("/agent/")[2])
 
     other.on("request", note)

@@ -12,7 +12,8 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -185,23 +186,29 @@ def site(project: Path, postgresql_server: PostgreSQL) -> Iterator[Site]:
         yield site
 
 
+def run(talking: Coroutine[Any, Any, None]) -> None:
+    """Run it on a thread of its own: Playwright's event loop may be on in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, talking).result()
+
+
 def seed_of_now() -> int:
     return SEED or time.time_ns() % 10**9
 
 
 def test_no_message_is_lost_or_read_twice(site: Site):
-    asyncio.run(site.play(seed_of_now(), talks=3, messages=8, disturbing=0.03))
+    run(site.play(seed_of_now(), talks=3, messages=8, disturbing=0.03))
 
 
 @pytest.mark.nightly
 def test_none_of_a_thousand_messages_is_lost_or_read_twice(site: Site):
-    asyncio.run(site.play(seed_of_now(), TALKS, MESSAGES, disturbing=0.03))
+    run(site.play(seed_of_now(), TALKS, MESSAGES, disturbing=0.03))
 
 
 @pytest.mark.nightly
 def test_none_of_a_thousand_messages_is_lost_or_read_twice_with_workers(project: Path, postgresql_server: PostgreSQL):
     with serving(project, postgresql_server.create("queued_for_workers"), workers=2) as site:
-        asyncio.run(site.play(seed_of_now(), TALKS, MESSAGES, disturbing=0.03))
+        run(site.play(seed_of_now(), TALKS, MESSAGES, disturbing=0.03))
 
 
 # --- The project's own code, in another process
@@ -292,7 +299,7 @@ def test_a_job_begins_a_run_that_pages_can_follow(site: Site):
         assert (kinds[0], kinds[-1]) == ("RUN_STARTED", "RUN_FINISHED")
         assert [event["value"]["messageId"] for event in seen if event["type"] == "CUSTOM"] == ["report"]
 
-    asyncio.run(play())
+    run(play())
 
 
 def test_a_job_speaks_into_the_run_of_a_server(site: Site):
@@ -320,4 +327,4 @@ def test_a_job_speaks_into_the_run_of_a_server(site: Site):
         status, read = await site.fetch(1, "GET", f"/agent/threads/{thread}/")
         assert (status, user_texts(read)) == (200, ["Go", "report"])
 
-    asyncio.run(play())
+    run(play())

@@ -49,6 +49,10 @@ class Keys:
             self.type(line)
 
     @property
+    def kept(self) -> list[str]:
+        return [*self.listeners[-1]._keyboard._typed]
+
+    @property
     def waiting(self) -> Waiting:
         return self.listeners[-1]._conversation.waiting
 
@@ -67,12 +71,16 @@ class Typed(Pause):
     keys: Keys | None = None
     lines: tuple[str, ...] = ()
     texts: tuple[str, ...] | None = None
+    kept: tuple[str, ...] = ()
+    """What waits for the next prompt."""
     then: Callable[[], Any] = bool
 
     async def happen(self) -> None:
         for line in self.lines:
             self.keys.type(line)
         while self.texts is None or texts_of(self.keys.waiting) != [*self.texts]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        while not {*self.kept} <= {*self.keys.kept}:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         self.then()
 
@@ -81,8 +89,8 @@ def texts_of(waiting: Waiting) -> list[str]:
     return [row.message["content"] for row in waiting]
 
 
-def typed(keys: Keys, *lines: str, waits: tuple[str, ...] | None = (), then: Callable[[], Any] = bool) -> Typed:
-    return Typed(keys=keys, lines=lines, texts=waits, then=then)
+def typed(keys: Keys, *lines: str, waits: tuple[str, ...] | None = (), **options: Any) -> Typed:
+    return Typed(keys=keys, lines=lines, texts=waits, **options)
 
 
 def control_c() -> None:
@@ -328,7 +336,7 @@ def test_the_next_message_brings_what_was_held(keys, type_in):
 def test_a_line_that_is_refused_is_sent_after_the_answer(keys, type_in, settings, capsys):
     settings.AGUI = {**settings.AGUI, "QUEUE": {"MAX_MESSAGES": 1}}
     type_in("Go")
-    refused = [typed(keys, "one", "two", waits=("one",)), say("One.")]
+    refused = [typed(keys, "one", "two", waits=("one",), kept=("two",)), say("One.")]
     with script(refused, say("Two."), say("Three.")) as model:
         assert chat() == 0
     assert [text for texts in prompts_of(model) for text in texts] == ["Go", "one", "two"]
