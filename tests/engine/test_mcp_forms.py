@@ -37,8 +37,6 @@ from agui.testing import ScriptedModel
 from engine.conftest import Client
 from engine.serving import serving
 
-pytestmark = pytest.mark.database
-
 VERSION = "2026-07-28"
 META = "io.modelcontextprotocol/"
 FORMS = {"elicitation": {}}
@@ -204,6 +202,7 @@ async def test_a_form_asks_a_question_once(user: Any, mode: str):
     assert effects == ["asked for a seat"]
 
 
+@pytest.mark.database
 async def test_an_answer_may_reach_another_process(user: Any, monkeypatch: pytest.MonkeyPatch):
     class Elsewhere(dict[Any, Any]):
         def get(self, key: Any, default: Any = None) -> Any:
@@ -332,6 +331,7 @@ def is_refused(answer: dict[str, Any]) -> bool:
     return answer.get("error", {}).get("data") == {"reason": "invalid_request_state"}
 
 
+@pytest.mark.database
 async def test_a_good_state_runs_once(user: Any):
     raw = await sync_to_async(Raw)(user)
     state = await raw.asked()
@@ -343,6 +343,7 @@ async def test_a_good_state_runs_once(user: Any):
     assert effects == ["paid 5"]
 
 
+@pytest.mark.database
 async def test_of_answers_at_once_one_runs(user: Any):
     raw = await sync_to_async(Raw)(user)
     state = await raw.asked()

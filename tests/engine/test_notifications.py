@@ -36,8 +36,6 @@ from engine.conftest import Client, run_input, script
 from engine.receiving import choose, run_unread, runs_ended
 from engine.test_recovery import GONE
 
-pytestmark = pytest.mark.database
-
 Thread = get_conversation_model()
 
 urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
@@ -174,6 +172,7 @@ async def test_the_run_of_a_dead_process_is_told_once(client: Client, ada: Any):
     assert await kinds() == ["run.failed"]
 
 
+@pytest.mark.database
 async def test_a_run_is_told_once(client: Client, ada: Any):
     with script(say("Fine.")):
         await run_unread(client)

@@ -36,8 +36,6 @@ from engine.conftest import Client, script
 from engine.receiving import OK, allow, answer, choose, receiving, run_unread
 from engine.receiving import Receiver as Hook
 
-pytestmark = pytest.mark.database
-
 
 @pytest.fixture
 async def hook(settings: Any) -> AsyncIterator[Hook]:

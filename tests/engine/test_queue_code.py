@@ -12,8 +12,6 @@ from agui.testing import event_types, say
 from engine.conftest import Client, script
 from engine.queueing import Gate, Queue, Reading, settled, texts
 
-pytestmark = pytest.mark.database
-
 
 async def test_code_begins_a_run_and_follows_it(client: Client, user: Any):
     with script(say("Thanks.")) as model:

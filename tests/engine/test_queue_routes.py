@@ -13,8 +13,6 @@ from agui.testing import call, collect, say
 from engine.conftest import Client, script
 from engine.queueing import Gate, Queue, Reading, custom, settled, texts
 
-pytestmark = pytest.mark.database
-
 MESSAGE = {"id": "m1", "role": "user", "content": "Hi"}
 
 
