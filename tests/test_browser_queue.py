@@ -306,7 +306,7 @@ def test_no_more_wait_than_may_and_none_where_the_server_keeps_none(page, go_on)
     assert box["height"] < 300
     assert box["y"] + box["height"] <= head["y"] + 2
     page.get_by_role("button", name="Stop", exact=True).click()
-    expect(page.get_by_text("Stopped.")).to_be_visible()
+    expect(page.get_by_text("Stopped.", exact=True)).to_be_visible()
     # A server that has stopped to keep messages: the tab keeps one.
     message_box(page).fill("")
     new_chat(page)

@@ -233,6 +233,9 @@ class RunLogs:
             active.tell(data)
         return active is not None
 
+    async def flush(self, log: RunLog) -> None:
+        """Bring all of a log that has ended to where other processes read it."""
+
     async def stop_if_unread(self, scope: str, thread_id: str) -> bool:
         """Stop the active run of the thread if nobody reads it; returns whether it has ended."""
         active = self._active.get((scope, thread_id))
@@ -272,14 +275,11 @@ class RunLogs:
         self._forget_old()
         thread = (scope, thread_id)
         log = self._active.get(thread) or self._ended.get(thread)
-        if log is None or log.forgotten:
-            return None
-        return log
+        return None if log is None or log.forgotten else log
 
     def _expire(self, reference: Callable[[], RunLog | None]) -> None:
         self._forget_old()
-        log = reference()
-        if log is not None:
+        if log := reference():
             log.drop()
 
     def _forget_old(self) -> None:

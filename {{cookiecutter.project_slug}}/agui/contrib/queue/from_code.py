@@ -83,6 +83,8 @@ async def follow(
                 data = frame.partition(b"\ndata: ")[2]
                 if data:
                     yield json.loads(data)
+        # The event loop of a job may end with it.
+        await live.logs.flush(log)
     finally:
         follower.close()
 

@@ -185,6 +185,12 @@ class RedisLogs(RunLogs):
         except Away:
             return False
 
+    async def flush(self, log: RunLog) -> None:
+        with suppress(Away):
+            # A log that Redis has to its end has no entry any more.
+            while not log.running and self._tasks and self.mirror.entry(log):
+                await self.mirror.push()
+
     async def stop_if_unread(self, scope: str, thread_id: str) -> bool:
         try:
             return await self._stop_if_unread(scope, thread_id)
