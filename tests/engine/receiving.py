@@ -96,9 +96,11 @@ async def receiving(ssl: Any = None) -> AsyncIterator[Receiver]:
     try:
         yield receiver
     finally:
-        await deliveries.stop()
-        server.close()
-        await receiver.hang_up()
+        try:
+            await deliveries.stop()
+        finally:
+            server.close()
+            await receiver.hang_up()
         await asyncio.sleep(0)  # The transports close in the next turn of the loop.
 
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from agui.blocking.executor import in_database
 from agui.contrib.notifications import outbox
-from agui.contrib.notifications.deliver import deliver_all, deliveries
+from agui.contrib.notifications.deliver import Deliveries, deliver_all, deliveries
 from agui.contrib.notifications.models import Notification
 from agui.models import Run
 from agui.testing import say
@@ -169,3 +169,10 @@ async def test_the_user_of_a_dead_process_is_told_although_nobody_opens_the_thre
     deliveries.start()
     [request] = await hook.arrived()
     assert request.json["type"] == "run.failed"
+
+
+async def test_tasks_of_an_event_loop_that_has_ended_hold_up_no_other():
+    other, own = asyncio.new_event_loop(), Deliveries()
+    own._forgetting.add(other.create_future())
+    other.close()
+    await own.stop()

@@ -62,10 +62,11 @@ class Deliveries:
 
     async def stop(self) -> None:
         """Give up what is being sent: another process sends it again when the lease has ended."""
-        tasks = [task for task in (self._task, *self._sending) if task]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, *self._forgetting, return_exceptions=True)
+        for task in (self._task, *self._sending):
+            if task and _is_here(task):
+                task.cancel()
+        tasks = [task for task in (self._task, *self._sending, *self._forgetting) if task]
+        await asyncio.gather(*filter(_is_here, tasks), return_exceptions=True)
         self._task = None
 
     async def _run(self) -> None:
@@ -103,6 +104,11 @@ class Deliveries:
         if len(self._sending) < MAX_AT_ONCE:
             seconds = await in_database(outbox.seconds_to_next)
         return POLL_SECONDS if seconds is None else min(seconds, POLL_SECONDS)
+
+
+def _is_here(task: asyncio.Task[None]) -> bool:
+    """Return whether a task is of this event loop. Others may have ended before their tasks."""
+    return task.get_loop() is asyncio.get_running_loop()
 
 
 async def _forget(key: str) -> None:
