@@ -228,8 +228,7 @@ class RunLogs:
 
     async def tell(self, scope: str, thread_id: str, data: bytes = b"") -> bool:
         """Tell the active run of the thread, if there is one that can be reached."""
-        active = self._active.get((scope, thread_id))
-        if active is not None:
+        if active := self._active.get((scope, thread_id)):
             active.tell(data)
         return active is not None
 
@@ -275,7 +274,9 @@ class RunLogs:
         self._forget_old()
         thread = (scope, thread_id)
         log = self._active.get(thread) or self._ended.get(thread)
-        return None if log is None or log.forgotten else log
+        if log is None or log.forgotten:
+            return None
+        return log
 
     def _expire(self, reference: Callable[[], RunLog | None]) -> None:
         self._forget_old()
@@ -295,6 +296,5 @@ class RunLogs:
             log.drop()
 
     def _remove_ended(self, thread: tuple[str, str]) -> None:
-        log = self._ended.pop(thread, None)
-        if log is not None:
+        if log := self._ended.pop(thread, None):
             self._ended_bytes -= log.size
