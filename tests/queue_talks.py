@@ -175,7 +175,7 @@ class Talk:
                 self.log.append(f"{method} {path} {body}: lost in process {process}")
                 raise
             if status == 503:
-                # It is about to end.
+                # The process is about to end.
                 process = 1 - process
                 await asyncio.sleep(POLL_SECONDS)
                 continue
@@ -409,7 +409,7 @@ class Talk:
     async def run(self, changes: dict[str, Any]) -> int:
         """Begin a run: the status of the answer, or 0."""
         self.is_paused = False
-        self.spoilt += 1  # It may stop a run that nobody reads.
+        self.spoilt += 1  # The new run may stop one that nobody reads.
         body = run_input("", threadId=self.thread, runId=str(uuid4()), **changes)
         status = 0
         with suppress(Lost):

@@ -303,7 +303,7 @@ async def interrupted(client: Client) -> Notification:
         await reached.wait()
         row = await Run.objects.aget()
         await Run.objects.aupdate(process=GONE)
-        with translation.override("fr"):  # That of the user who meets the dead run
+        with translation.override("fr"):  # Another user, who meets the dead run, speaks it
             await recover(ModelConversationStore(), row.scope, "t1")
         go_on.set()
         await runs_ended()
