@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from pages import (
     Page,
+    Route,
     expect,
     finished,
+    first,
     message_box,
     new_chat,
     say,
@@ -364,3 +366,33 @@ def test_page_that_sends_waits_for_the_answer_to_its_own_message(page, go_on):
     keys = page.locator(".shortcuts dl").first
     expect(keys).to_contain_text("Ctrl+EnterSend, to be read at the next step")
     assert stored(page)["messages"][-1]["content"] == "Read: one."
+
+
+def test_message_that_comes_after_the_end_of_the_run_has_its_own_end(page, go_on):
+    begin(page, "slow", "Read: slow.")
+    held: list[Route] = []
+    page.route("**/messages/", lambda r: held.append(r) if r.request.method == "POST" else r.continue_())
+    page.evaluate("() => { window.outcome = document.querySelector('agui-chat').send('one'); }")
+    request = first(page, held)
+    go_on()
+    finished(page)
+    request.continue_()
+    assert page.evaluate("window.outcome.then(({ status }) => status)") == "idle"
+    expect(page.locator(".assistant .prose").last).to_have_text("Read: one.")
+
+
+def test_files_wait_with_their_message(page, go_on):
+    begin(page, "slow", "Read: slow.")
+    notes = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"buy milk"}
+    page.locator("input[type=file]").set_input_files([notes])
+    expect(page.locator(".tray .file")).to_have_attribute("data-status", "ready")
+    write(page, "My notes")
+    expect(row(page, "My notes")).to_contain_text("notes.txt")
+    expect(page.locator(".tray .file")).to_have_count(0)
+    page.reload()
+    expect(row(page, "My notes")).to_contain_text("notes.txt")
+    go_on()
+    expect(page.locator(".user .file")).to_contain_text("notes.txt")
+    expect(page.locator(".assistant .prose").last).to_have_text("Read: My notes.")
+    finished(page)
+    assert stored(page)["messages"][-2]["metadata"]["attachments"][0]["name"] == "notes.txt"

@@ -343,6 +343,7 @@ def test_examples_of_the_manual_do_what_they_say(chat):
     assert "There is no task 8 on this page." in answers(chat)[-1]
     say(chat, "show_task task_id=7")
     expect(card(chat, "Show a task").last).to_have_attribute("data-status", "success")
+    finished(chat)
     say(chat, "page_title")
     finished(chat)
     assert chat.title() in answers(chat)[-1]

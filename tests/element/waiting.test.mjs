@@ -125,6 +125,22 @@ timed("nothing is posted before the server has the turn that it is to follow", a
   assert.deepEqual(page.log.posted, ["one"]);
 });
 
+timed("a message that comes after the run's end waits until its own run is seen", async (t) => {
+  const page = open();
+  const { promise, resolve } = gate();
+  page.server.answers.post.push(promise);
+  page.write("one");
+  page.change({ busy: false });
+  page.server.run = { run_id: "next" };
+  page.session.refresh = async (options) => (page.log.refreshed.push(options), page.change({ busy: true }));
+  const waits = [];
+  page.session.addEventListener("change", () => waits.push(page.later.has("one")));
+  resolve({ state: "read", refusal: null, run: page.server.run, held: null });
+  await settled(t, 500);
+  assert.deepEqual([shown(page), new Set(waits), page.later.has("one")], [[], new Set([true]), true]);
+  assert.deepEqual(page.log.refreshed, [{ quietly: false, own: true }]);
+});
+
 timed("what the user does while a message is on its way counts", async (t) => {
   const page = open();
   const { promise, resolve } = gate();
@@ -300,6 +316,8 @@ timed("the next run is followed, by one tab as its own", async (t) => {
   await settled(t, 500);
   assert.deepEqual([page.log.refreshed, shown(page), page.waiting.has("one")], [[{ quietly: false, own: true }], [], true]);
   page.custom("message_delivered", { messageId: "one" });
+  assert.equal(page.waiting.has("one"), true);
+  page.session.conversation = { messages: [{ id: "one", role: "user", content: "one" }] };
   assert.equal(page.waiting.has("one"), false);
   // A message of another tab begins one, too.
   const row = { message_id: "b", message: { id: "b", role: "user", content: "b" }, mode: "queue" };

@@ -61,6 +61,12 @@ export class ServerList {
     this.#version += 1;
   }
 
+  /** Whether a run has a message that is not in the thread yet. @param {string} id */
+  isLeaving(id) {
+    if (this.#isInThread(id)) this.leaving.delete(id);
+    return this.leaving.has(id);
+  }
+
   refreshSoon(ms = SOON_MS) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#refresh(), ms);
@@ -84,7 +90,7 @@ export class ServerList {
     const before = this.#rows.all;
     const listed = new Set(messages.map((message) => message.message_id));
     for (const { id, isUnsent } of before) {
-      if (!isUnsent && !listed.has(id) && !this.#isInThread(id)) this.leaving.add(id);
+      if (!isUnsent && !listed.has(id)) this.leaving.add(id);
     }
     /** @type {Row[]} */
     const rows = [];
@@ -96,7 +102,7 @@ export class ServerList {
     this.#rows.held = run || isBeginning ? null : held;
     this.#rows.set([...rows, ...this.#rows.unsent.filter(({ id }) => !listed.has(id))]);
     const { busy, loading } = this.#session;
-    if (busy || loading || !(run || this.leaving.size)) return;
+    if (busy || loading || !(run || [...this.leaving].some((id) => this.isLeaving(id)))) return;
     const [first] = before;
     this.follow(Boolean(first && !listed.has(first.id) && this.own.has(first.id)));
   }
@@ -119,10 +125,12 @@ export class ServerList {
     if (event.type === "RUN_STARTED") this.#rows.clear();
     if (event.type !== "CUSTOM") return;
     const { messageId } = Object(event.value);
-    if (event.name === "message_delivered" || event.name === "message_removed") {
+    if (event.name === "message_delivered") {
+      this.leaving.add(messageId);
+      if (this.#rows.drop(messageId)) this.#rows.tell("waitingRead");
+    } else if (event.name === "message_removed") {
       this.leaving.delete(messageId);
-      const isMine = this.#rows.drop(messageId);
-      if (isMine && event.name === "message_delivered") this.#rows.tell("waitingRead");
+      this.#rows.drop(messageId);
     } else if (/^message_(queued|changed)$/.test(event.name)) this.refreshSoon();
   }
 

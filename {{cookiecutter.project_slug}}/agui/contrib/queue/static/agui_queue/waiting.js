@@ -96,7 +96,7 @@ export class Waiting {
 
   /** @param {string} id */
   has(id) {
-    return this.list.leaving.has(id) || Boolean(this.rows.find(id));
+    return this.list.isLeaving(id) || Boolean(this.rows.find(id));
   }
 
   /** Tell the user if no more messages can wait. @param {string | null} next its mode */
@@ -213,7 +213,8 @@ export class Waiting {
   /** @param {Row} sent @param {import("./unsent.js").Answer} answer */
   #sent({ id, message, mode }, answer) {
     const row = this.rows.find(id);
-    if (answer.state !== "waiting") this.rows.drop(id);
+    // One that a run has begun with stays until the list, which knows the run, lacks it.
+    if (answer.state === "taken_back") this.rows.drop(id);
     // The user may have taken it back or changed it on its way.
     else if (!row) this.#ask((threadId) => this.#requests.remove(threadId, id));
     else {
