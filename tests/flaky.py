@@ -1,7 +1,8 @@
 """Run a failed test of real processes or browsers once more, and report a test that passes only then as flaky.
 
-A run prints the names at its end. `make test` keeps those of its last ten runs in `.test-cache/flaky.jsonl`, a line for
-each run: it sets FLAKY_HISTORY. A name that stands in two of ten runs is a defect.
+A run prints the names at its end, and how each failed. `make test` keeps those of its last ten runs in
+`.test-cache/flaky.jsonl`, a line for each run: it sets FLAKY_HISTORY. A name that stands in two of ten runs is a
+defect.
 """
 
 import json
@@ -14,6 +15,7 @@ import pytest
 
 TIERS = ("browser", "servers", "clients")
 RUNS = 10
+MOST_LINES = 20
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,6 +32,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     flaky = sorted(names["rerun"] - names["failed"] - names["error"])
     for name in flaky:
         terminalreporter.write_line(f"flaky: {name}", yellow=True)
+        for report in reports["rerun"]:
+            if report.nodeid == name:
+                # The lines that failed, and why.
+                lines = [line for line in report.longreprtext.splitlines() if line.startswith((">", "E"))]
+                terminalreporter.write_line("\n".join(lines[-MOST_LINES:]))
     if history := os.environ.get("FLAKY_HISTORY"):
         for name, count in record(flaky, Path(history)).items():
             terminalreporter.write_line(f"flaky in {count} of the last {RUNS} runs, a defect: {name}", red=True)

@@ -57,6 +57,7 @@ def test_a_test_that_passes_when_it_is_tried_again_is_named(tmp_path: Path):
     done = run_suite(tmp_path, "browser", processes=1)
     assert done.returncode == 0, done.stdout
     assert "flaky: test_suite.py::test_once\n" in done.stdout
+    assert "E           AssertionError: The first time\n" in done.stdout
     assert flaky_runs(tmp_path) == [["test_suite.py::test_once"]]
     assert "a defect" not in done.stdout
     assert "flaky in 2 of the last 10 runs, a defect: test_suite.py::test_once" in run_suite(tmp_path, "browser").stdout
