@@ -182,7 +182,8 @@ def test_agent_reads_a_message_between_two_steps_and_it_stays_there(page, go_on)
     write(page, "And then")
     later = button(row(page, "And then"), "Let the agent read it at the next step")
     expect(later).to_have_attribute("aria-pressed", "false")
-    later.click()
+    with page.expect_response(lambda response: response.request.method == "PATCH"):
+        later.click()
     expect(later).to_have_attribute("aria-pressed", "true")
     go_on()
     order = ["work", "Looking.", "Only ten", "Read while it worked", "And then", "Read while it worked"]

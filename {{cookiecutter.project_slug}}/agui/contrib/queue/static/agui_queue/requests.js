@@ -11,6 +11,8 @@ import { readContext } from "../agui/session/turns.js";
  */
 /** @typedef {{ run: Run, held: string | null }} Stand */
 
+/** Browsers let go of 64 kB of them; a character is at most 3 bytes. */
+const MOST_KEPT_ALIVE = 20_000;
 const NO_PARAMETERS = { type: "object", properties: {} };
 
 export class Requests {
@@ -54,7 +56,8 @@ export class Requests {
   async remove(threadId, messageId) {
     const query = `?message_id=${encodeURIComponent(messageId)}`;
     const { client } = this.#host;
-    await client.send(client.address(threadId, `messages/${query}`), { method: "DELETE" });
+    const init = { method: "DELETE", keepalive: true };
+    await client.send(client.address(threadId, `messages/${query}`), init);
   }
 
   /**
@@ -65,9 +68,10 @@ export class Requests {
   async #send(threadId, method, body) {
     const { client } = this.#host;
     const headers = { Accept: "application/json", "Content-Type": "application/json" };
-    const response = await client.send(client.address(threadId, "messages/"), {
-      method, headers, ...(body && { body: JSON.stringify(body) }),
-    });
-    return response.json();
+    const text = body && JSON.stringify(body);
+    // A page that is left loses no change of the user. A message is sent again by the next page.
+    const keepalive = method === "PATCH" && String(text).length < MOST_KEPT_ALIVE;
+    const init = { method, headers, keepalive, ...(text && { body: text }) };
+    return (await client.send(client.address(threadId, "messages/"), init)).json();
   }
 }
