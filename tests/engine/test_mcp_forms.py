@@ -22,7 +22,7 @@ from fastmcp import Client as FastClient
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 from mcp import Client as McpClient
-from mcp import MCPError, types
+from mcp import types
 from mcp.client.streamable_http import streamable_http_client
 from pydantic_ai import ApprovalRequired, RunContext
 
@@ -153,8 +153,7 @@ async def test_a_form_asks_for_approval(user: Any, mode: str):
         approved = await client.call_tool("pay", {"amount": 5, "pin": "1234"})
         denied = await client.call_tool("pay", {"amount": 6})
         within = await client.call_tool("inquire", {})
-    assert "pay" in names
-    assert "wipe" not in names
+    assert {"pay", "wipe", "approval_status"} <= names
     assert [text_of(approved), text_of(denied), text_of(within)] == [
         "paid 5",
         "The user declined. Nothing was done.",
@@ -283,15 +282,14 @@ async def test_fastmcp_asks_with_forms_too(user: Any):
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_who_has_no_forms_is_asked_nothing(user: Any, mode: str):
+async def test_who_has_no_forms_is_asked_no_question(user: Any, mode: str):
     async with client_of(user, mode, None) as client:
-        assert not {"pay", "wipe"} & {tool.name for tool in (await client.list_tools()).tools}
-        with pytest.raises(MCPError, match="Unknown tool"):
-            await client.call_tool("pay", {"amount": 5})
-        asked = await client.call_tool("inquire", {})
+        waits = await client.call_tool("pay", {"amount": 5})
+        asked = await client.call_tool("book", {})
+    assert "Nothing was done" in text_of(waits)
     assert "only be given in the chat" in text_of(asked)
-    assert effects == []
-    assert not await ClientQuestion.objects.aexists()
+    assert effects == ["asked for a seat"]
+    assert (await ClientQuestion.objects.aget()).state == "pending"
 
 
 # --- States that nobody should send
@@ -511,10 +509,18 @@ async def test_another_definition_is_asked_about_anew(user: Any, settings: Any):
     assert effects == []
 
 
-async def test_a_destructive_tool_has_no_form(user: Any):
+@pytest.mark.parametrize("is_allowed", [False, True])
+async def test_a_form_approves_a_destructive_tool_only_if_the_project_says_so(
+    user: Any, settings: Any, is_allowed: bool
+):
+    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True, "DESTRUCTIVE_BY_FORM": is_allowed}}
     raw = await sync_to_async(Raw)(user)
-    assert "Unknown tool" in (await raw.call("wipe", {}))["error"]["message"]
-    assert effects == []
+    result = (await raw.call("wipe", {}))["result"]
+    assert (result["resultType"] == "input_required") == is_allowed
+    assert ("approval" in result.get("structuredContent", {})) != is_allowed
+    if is_allowed:
+        await raw.call("wipe", {}, requestState=result["requestState"], inputResponses=YES)
+    assert effects == ["wiped"] * is_allowed
 
 
 # --- Forms

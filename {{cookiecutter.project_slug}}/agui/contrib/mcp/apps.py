@@ -2,7 +2,7 @@ from collections.abc import Collection, Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agui import clock, conf
+from agui import conf
 from agui.contrib.mcp.conf import McpSettings
 from agui.part_values import Outdated, PersonalData
 from agui.parts import Part
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
     from agui.actor import Actor
     from agui.deps import AgentDeps
+
+
+# Ours, digests, and what is encrypted: `form` has what the user was shown.
+HIDDEN = {"id", "user", "scope", "caller", "call", "arguments", "result"}
 
 
 class McpConfig(Part):
@@ -37,7 +41,12 @@ class McpConfig(Part):
             await close_all()
 
     def routes(self) -> dict[str, tuple[str, str]]:
-        return {"mcp": ("mcp/", "agui.contrib.mcp.views.McpView")}
+        page = "agui.contrib.mcp.page"
+        return {
+            "mcp": ("mcp/", "agui.contrib.mcp.views.McpView"),
+            "mcp-approvals": ("mcp/approvals/", f"{page}.ApprovalsPage"),
+            "mcp-approval": ("mcp/approvals/<uuid:approval_id>/", f"{page}.ApprovalPage"),
+        }
 
     def toolsets(self, taken: Collection[str]) -> "list[AbstractToolset[AgentDeps]]":
         if not conf.part(McpSettings).config:
@@ -52,10 +61,9 @@ class McpConfig(Part):
         from agui.contrib.mcp.models import ClientQuestion
 
         rows = ClientQuestion.objects.filter(scope=actor.scope).order_by("created_at", "pk")
-        yield PersonalData("client_questions", rows, {"id", "user", "scope", "caller", "call"})
+        yield PersonalData("client_questions", rows, HIDDEN)
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         from agui.contrib.mcp.models import ClientQuestion
 
-        late = ClientQuestion.objects.filter(expires_at__lt=clock.now())
-        yield Outdated("questions of MCP clients", late)
+        yield Outdated("questions of MCP clients", ClientQuestion.outdated())

@@ -32,6 +32,11 @@ class McpSettings(Section):
     endpoint: bool = Field(
         False, description="Serves the project's own tools to MCP clients, at mcp/."
     )
+    destructive_by_form: bool = Field(
+        False,
+        description="Lets a form in an MCP client approve destructive tools, too. A form proves "
+        "only that the client says yes; otherwise the user decides on the project's page.",
+    )
 
     @field_validator("config", "endpoint")
     @classmethod

@@ -11,14 +11,17 @@ from agui.tools.registry import ToolBinding
 PAGE_SIZE = 100
 
 
-def describe_tool(binding: ToolBinding, tool: ToolsetTool[AgentDeps]) -> types.Tool:
+def describe_tool(
+    binding: ToolBinding, tool: ToolsetTool[AgentDeps], *, may_wait: bool = False
+) -> types.Tool:
+    """Describe a tool. One that `may_wait` for our page can't promise what its results are."""
     spec = binding.spec
     return types.Tool(
         name=spec.name,
         title=str(spec.label),
         description=tool.tool_def.description,
         input_schema=tool.tool_def.parameters_json_schema,
-        output_schema=output_schema(binding),
+        output_schema=None if may_wait else output_schema(binding),
         annotations=types.ToolAnnotations(
             title=str(spec.label),
             read_only_hint=spec.read_only,

@@ -8,7 +8,6 @@ counts for nothing.
 """
 
 import asyncio
-import hashlib
 import json
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 from mcp import MCPError, types
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
@@ -25,15 +23,16 @@ from pydantic_ai import ApprovalRequired, CallDeferred
 
 from agui import clock, conf
 from agui.blocking.executor import in_database, release_connections
+from agui.contrib.mcp.call import Call, find
 from agui.contrib.mcp.caller import Caller
 from agui.contrib.mcp.flat import ANSWER, NotFlat, form_of
 from agui.contrib.mcp.models import ClientQuestion
+from agui.contrib.mcp.sealing import keys_for
 from agui.protocol.answer_schemas import fits
 from agui.sentences import fill
 from agui.tools.audit import storable
-from agui.tools.questions import display_value, one_line, question_text
-from agui.tools.schema import X_CONFIRM_KEY, X_SUMMARY_KEY, prettify
-from agui.tools.secret_arguments import hide, secret_paths
+from agui.tools.questions import question_text
+from agui.tools.schema import prettify
 
 State = ClientQuestion.State
 
@@ -61,18 +60,12 @@ class Answer:
     value: Any = None
 
 
-class Cannot(Exception):
-    """The client can't ask its user, or not this."""
-
-
 def state_boundary(caller: Caller, audience: str) -> RequestStateBoundary:
     """Return what seals the states that travel, and refuses all others."""
-    keys: dict[str, None] = {}
-    for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
-        text = secret if isinstance(secret, str) else secret.decode("latin-1")
-        keys[hashlib.sha256(f"agui.mcp.state\n{text}".encode()).hexdigest()] = None
     security = RequestStateSecurity(
-        keys=list(keys), ttl=_open_seconds(), bind_principal=lambda context: caller.key
+        keys=keys_for("agui.mcp.state"),
+        ttl=_open_seconds(),
+        bind_principal=lambda context: caller.key,
     )
     return RequestStateBoundary(security, default_audience=audience)
 
@@ -81,40 +74,17 @@ def _open_seconds() -> float:
     return min(conf.get().interrupt_expires_seconds or OPEN_SECONDS, OPEN_SECONDS)
 
 
-@dataclass(frozen=True)
-class Call:
-    """A call, as the answers to its questions are bound to it."""
-
-    caller: Caller
-    tool_name: str
-    arguments: dict[str, Any]
-    definition: str
-    """A digest of the tool's definition."""
-    schema: dict[str, Any]
-    """The schema of the arguments: it says which are secret."""
-
-    @property
-    def digest(self) -> str:
-        text = json.dumps([self.tool_name, self.definition, self.arguments], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
-
-
-async def ask(call: Call, wish: ApprovalRequired | CallDeferred) -> ClientQuestion:
-    """Open a question. Raises Cannot if the client can't show it."""
-    if not call.caller.fills_forms:
-        raise Cannot
-    metadata = wish.metadata or {}
-    if isinstance(wish, ApprovalRequired):
-        kind, about = APPROVAL, {"message": _approval_words(call, metadata), "form": APPROVAL_FORM}
-    elif wish.kind == QUESTION:
-        kind, about = QUESTION, _about(call, metadata)
-    else:
-        raise Cannot
+async def open_form(call: Call, wish: ApprovalRequired | CallDeferred) -> ClientQuestion | None:
+    """Open a question to be shown as a form; None if it has none."""
+    kind, about = _about(call, wish)
+    if about is None:
+        return None
     user = call.caller.actor.user
     question = ClientQuestion(
         user=user if user.pk else None,
         scope=call.caller.actor.scope,
         caller=call.caller.key,
+        client=storable(call.caller.client),
         call=call.digest,
         tool_name=call.tool_name,
         kind=kind,
@@ -125,29 +95,28 @@ async def ask(call: Call, wish: ApprovalRequired | CallDeferred) -> ClientQuesti
     return question
 
 
-def _approval_words(call: Call, metadata: dict[str, Any]) -> str:
-    """Write the question of an approval, and below it the arguments, each on its line."""
-    label = one_line(metadata.get(X_SUMMARY_KEY) or prettify(call.tool_name))
-    words = metadata.get(X_CONFIRM_KEY) or fill(_('Run "{tool}"?'), tool=label)
-    lines = [question_text(words)]
-    for name, value in hide(call.arguments, secret_paths(call.schema)).items():
-        shown = value
-        if isinstance(value, dict | list):
-            shown = json.dumps(value, ensure_ascii=False)
-        lines.append(f"{one_line(name)}: {display_value(shown)}")
-    return "\n".join(lines)
-
-
-def _about(call: Call, metadata: dict[str, Any]) -> dict[str, Any]:
+def _about(call: Call, wish: ApprovalRequired | CallDeferred) -> tuple[str, dict[str, Any] | None]:
+    """Return the kind of a question and what its form shows, if it has a form."""
+    if isinstance(wish, ApprovalRequired):
+        words = "\n".join([call.question_of(wish), *call.argument_lines()])
+        return APPROVAL, {"message": words, "form": APPROVAL_FORM}
+    if wish.kind != QUESTION:
+        return wish.kind, None
+    metadata = wish.metadata or {}
     schema = metadata.get("response_schema")
     try:
         form, is_wrapped = form_of(schema)
     except NotFlat:
-        raise Cannot from None
+        return QUESTION, None
     label = prettify(call.tool_name)
     message = metadata.get("message") or fill(_('"{tool}" needs an answer.'), tool=label)
     words = question_text(message)
-    return {"message": words, "form": form, "schema": schema or {}, "is_wrapped": is_wrapped}
+    return QUESTION, {
+        "message": words,
+        "form": form,
+        "schema": schema or {},
+        "is_wrapped": is_wrapped,
+    }
 
 
 def form_request(question: ClientQuestion) -> types.ElicitRequest:
@@ -164,18 +133,16 @@ def input_required(question: ClientQuestion) -> types.InputRequiredResult:
     )
 
 
-async def answered(call: Call, params: Any) -> Answer | ClientQuestion | None:
-    """Read the answer that a call brings, and use it up.
+async def read_answer(
+    question: ClientQuestion, call: Call, params: Any
+) -> Answer | ClientQuestion | None:
+    """Read the answer that a call brings to a question of this client, and use it up.
 
-    Returns None if the call brings no state, or one for a tool that has changed since, so that the
-    user is asked anew. Returns the question if its answer is missing. Raises MCPError for a state
-    that is not open.
+    Returns None for a tool that has changed since, so that the user is asked anew. Returns the
+    question if its answer is missing. Raises MCPError for a question that is not open.
     """
-    if not params.request_state:
-        return None
-    question = await _find(params.request_state, call.caller)
-    if question is None or question.state != State.OPEN:
-        raise MCPError(types.INVALID_PARAMS, STALE)
+    if question.state != State.OPEN:
+        raise stale()
     if question.call != call.digest:
         return None
     given = (params.input_responses or {}).get(question.kind)
@@ -185,8 +152,12 @@ async def answered(call: Call, params: Any) -> Answer | ClientQuestion | None:
     if answer is None:
         return question
     if not await _use(question, State.OPEN, answer):
-        raise MCPError(types.INVALID_PARAMS, STALE)
+        raise stale()
     return answer
+
+
+def stale() -> MCPError:
+    return MCPError(types.INVALID_PARAMS, STALE)
 
 
 def _read(question: ClientQuestion, given: types.ElicitResult) -> Answer | None:
@@ -207,15 +178,6 @@ def _read(question: ClientQuestion, given: types.ElicitResult) -> Answer | None:
     return Answer(QUESTION, accepted=True, value=value)
 
 
-async def _find(key: Any, caller: Caller) -> ClientQuestion | None:
-    try:
-        pk = UUID(str(key))
-    except ValueError:
-        return None
-    mine = ClientQuestion.objects.filter(pk=pk, caller=caller.key, expires_at__gt=clock.now())
-    return await in_database(mine.first)
-
-
 async def _use(question: ClientQuestion, state: str, answer: Answer) -> bool:
     """Use a question up; False if another call has."""
     rows = ClientQuestion.objects.filter(pk=question.pk, state=state, expires_at__gt=clock.now())
@@ -226,30 +188,32 @@ async def _use(question: ClientQuestion, state: str, answer: Answer) -> bool:
 # --- Clients of 2025
 
 
-async def ask_on_stream(call: Call, question: ClientQuestion) -> Answer:
+async def ask_on_stream(caller: Caller, question: ClientQuestion) -> Answer | None:
     """Send a question on the stream of the response, and wait for its answer.
 
-    Raises Cannot if there is no stream any more, or no answer in time.
+    Returns None if there is no stream any more, or no answer in time.
     """
     request = form_request(question).model_dump(mode="json", by_alias=True, exclude_none=True)
-    result = await request_on_stream(call.caller, question, request)
+    result = await request_on_stream(caller, question, request)
+    if result is None:
+        return None
     try:
         given = types.ElicitResult.model_validate(result, by_name=False)
     except ValidationError:
         given = types.ElicitResult(action="cancel")
     answer = _read(question, given)
     if answer is None or not await _use(question, State.ANSWERED, answer):
-        raise Cannot
+        return None
     return answer
 
 
 async def request_on_stream(
     caller: Caller, question: ClientQuestion, request: dict[str, Any]
 ) -> Any:
-    """Send a request that names a question, and wait for the client's result. Raises Cannot."""
+    """Send a request that names a question, and wait for the client's result; None without one."""
     stream = caller.stream
     if stream is None:
-        raise Cannot
+        return None
     arrived = _arrivals[question.pk] = asyncio.Event()
     try:
         await stream.send({"jsonrpc": "2.0", "id": str(question.pk), **request})
@@ -260,16 +224,18 @@ async def request_on_stream(
                     await arrived.wait()
             arrived.clear()
             row = await in_database(ClientQuestion.objects.filter(pk=question.pk).first)
-            if row is None or row.state == State.ANSWERED:
-                return row and row.answer
+            if row is None:
+                return None
+            if row.state == State.ANSWERED:
+                return {} if row.answer is None else row.answer
     finally:
         del _arrivals[question.pk]
-    raise Cannot
+    return None
 
 
 async def receive(caller: Caller, message: dict[str, Any]) -> None:
     """Keep a client's answer to a request on a stream, for the call that waits for it."""
-    question = await _find(message.get("id"), caller)
+    question = await find(message.get("id"), caller)
     if question is None:
         return
     rows = ClientQuestion.objects.filter(pk=question.pk, state=State.OPEN)

@@ -15,6 +15,7 @@ from agui.actor import Actor
 from agui.contrib.mcp.caller import MAX_NAME_CHARS, fills_forms
 from agui.errors import NotFound
 
+SESSION_HEADER = "Mcp-Session-Id"
 SALT = "agui.mcp.session"
 MAX_AGE_SECONDS = 30 * 24 * 3600
 
@@ -25,6 +26,8 @@ class Handshake:
 
     client: str = ""
     fills_forms: bool = False
+    opens_links: bool = False
+    """Whether the client opens the address of a page for its user."""
 
 
 def begin(actor: Actor, message: dict[str, Any]) -> str:
@@ -37,6 +40,7 @@ def begin(actor: Actor, message: dict[str, Any]) -> str:
         "scope": actor.scope,
         "client": params.client_info.name[:MAX_NAME_CHARS],
         "forms": fills_forms(params.capabilities),
+        "links": opens_links(params.capabilities),
     }
     return signing.dumps(told, salt=SALT, compress=True)
 
@@ -51,4 +55,10 @@ def read(session_id: str | None, actor: Actor) -> Handshake:
         told = {}
     if told.get("scope") != actor.scope:
         raise NotFound("This session has ended. Begin a new one.")
-    return Handshake(told["client"], told["forms"])
+    return Handshake(told["client"], told["forms"], told.get("links", False))
+
+
+def opens_links(capabilities: types.ClientCapabilities) -> bool:
+    """Whether a client opens the address of a page: an empty `elicitation` means forms alone."""
+    elicitation = capabilities.elicitation
+    return elicitation is not None and elicitation.url is not None

@@ -11,9 +11,10 @@ from pydantic_core import to_json
 
 from agui import conf
 from agui.agents.endpoint import Endpoint
+from agui.contrib.mcp.call import Ended, Refused, Request, Unknown
 from agui.contrib.mcp.caller import Caller
 from agui.contrib.mcp.describe import page_of
-from agui.contrib.mcp.gate import Gate, Refused, Request, Unknown
+from agui.contrib.mcp.gate import Gate
 from agui.contrib.mcp.resources import MISSING, Resource, resources_of
 from agui.contrib.mcp.results import resource_contents
 from agui.tools.approval import call_async
@@ -31,7 +32,7 @@ class Resources:
 
     @cached_property
     def _gate(self) -> Gate:
-        return Gate(self._endpoint, self._registry.functions)
+        return Gate(self._endpoint, self._registry.functions, can_ask=False)
 
     async def list_resources(self, caller: Caller, params: Any) -> types.ListResourcesResult:
         found = [each for each in await self._permitted(caller) if not each.parameters]
@@ -63,7 +64,7 @@ class Resources:
             raise missing from None
         except Refused as refusal:
             raise MCPError(types.INTERNAL_ERROR, str(refusal)) from None
-        if isinstance(ended, types.InputRequiredResult):
+        if not isinstance(ended, Ended):
             raise MCPError(types.INTERNAL_ERROR, "A resource can't ask for anything.")
         if ended.outcome == "success":
             contents = _contents(resource, params.uri, ended.content)

@@ -17,12 +17,14 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
-from agui.contrib.mcp import handshake
+from agui.contrib.mcp import asking, handshake, status
+from agui.contrib.mcp.call import Ended, Refused, Request, Unknown
 from agui.contrib.mcp.caller import Caller
 from agui.contrib.mcp.describe import describe_tool, output_schema, page_of
 from agui.contrib.mcp.exchange import Exchange
 from agui.contrib.mcp.forms import receive, state_boundary
-from agui.contrib.mcp.gate import Gate, Refused, Request, Unknown
+from agui.contrib.mcp.gate import Gate, Tool
+from agui.contrib.mcp.links import link_mode
 from agui.contrib.mcp.progress import Progress
 from agui.contrib.mcp.prompts import Prompts
 from agui.contrib.mcp.reading import Resources, completion
@@ -38,7 +40,6 @@ LISTS = (
     "resources/templates/list",
     "server/discover",
 )
-SESSION_HEADER = "Mcp-Session-Id"
 VERSION_HEADER = "MCP-Protocol-Version"
 
 
@@ -70,7 +71,7 @@ class ToolServer:
         version = request.headers.get(VERSION_HEADER)
         is_of_2025 = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
         if is_of_2025 and method != "initialize":
-            told = handshake.read(request.headers.get(SESSION_HEADER), actor)
+            told = handshake.read(request.headers.get(handshake.SESSION_HEADER), actor)
             caller = replace(caller, client=told.client, fills_forms=told.fills_forms)
             if is_answer(message):
                 await receive(caller, message)
@@ -85,7 +86,7 @@ class ToolServer:
         if method == "initialize" and response.status_code == 200:
             session_id = handshake.begin(actor, message)
             if session_id:
-                response[SESSION_HEADER] = session_id
+                response[handshake.SESSION_HEADER] = session_id
         return response
 
     def build(self, caller: Caller) -> Server[Any]:
@@ -117,29 +118,51 @@ class ToolServer:
         return registry.get(name).input_schema if name in registry else None
 
     async def _list_tools(self, caller: Caller, ctx: Any, params: Any) -> types.ListToolsResult:
-        tools = await self.gate.tools(caller.declaring(ctx.session))
+        caller = caller.declaring(ctx.session)
+        tools = await self.gate.tools(caller)
         page, cursor = page_of(list(tools.values()), params and params.cursor)
-        registry = self.endpoint.registry
-        described = [describe_tool(registry.get(tool.tool_def.name), tool) for tool in page]
+        described = [self._describe(caller, tool) for tool in page]
+        if cursor is None and self._has_status(tools, caller):
+            described.append(status.TOOL)
         return types.ListToolsResult(tools=described, next_cursor=cursor)
+
+    def _describe(self, caller: Caller, tool: Tool) -> types.Tool:
+        binding = self.endpoint.registry.get(tool.tool_def.name)
+        is_gated = tool.tool_def.kind == "unapproved"
+        asks_here = asking.by_form(caller, destructive=binding.spec.destructive)
+        return describe_tool(binding, tool, may_wait=is_gated and not asks_here)
+
+    def _has_status(self, tools: dict[str, Tool], caller: Caller) -> bool:
+        """Whether a call of this user may have to wait: any tool with a `ctx` can ask."""
+        registry = self.endpoint.registry
+        if status.NAME in registry or not asking.can_approve(caller, destructive=True):
+            return False
+        return any(
+            tool.tool_def.kind == "unapproved" or registry.get(name).parsed.takes_ctx
+            for name, tool in tools.items()
+        )
 
     async def _call_tool(
         self, caller: Caller, ctx: Any, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        caller = caller.declaring(ctx.session)
         request = Request(
-            caller.declaring(ctx.session),
+            caller,
             params.name,
             params.arguments or {},
             params,
             _progress(ctx),
+            link_mode(caller, ctx.session),
         )
         try:
+            if params.name == status.NAME and status.NAME not in self.endpoint.registry:
+                return await status.answer(caller, request.arguments)
             ended = await self.gate.call(request)
         except Unknown:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:64]}") from None
         except Refused as refusal:
             return call_result(str(refusal), is_error=True)
-        if isinstance(ended, types.InputRequiredResult):
+        if not isinstance(ended, Ended):
             return ended
         schema = output_schema(self.endpoint.registry.get(params.name))
         return call_result(ended.content, is_error=ended.outcome != "success", schema=schema)

@@ -1,0 +1,138 @@
+"""A call of an MCP client: what is asked about it, and whom the answer belongs to."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+from mcp import types
+from pydantic_ai import ApprovalRequired, RunContext
+
+from agui import clock
+from agui.blocking.executor import in_database
+from agui.contrib.mcp.caller import Caller
+from agui.contrib.mcp.models import ClientQuestion
+from agui.contrib.mcp.progress import Progress
+from agui.deps import AgentDeps
+from agui.sentences import fill
+from agui.tools.audit import Outcome
+from agui.tools.questions import display_value, one_line, question_text
+from agui.tools.schema import X_CONFIRM_KEY, X_SUMMARY_KEY, prettify
+from agui.tools.secret_arguments import hide, secret_paths
+
+UNANSWERABLE = "The tool needs an answer of the user first, which can only be given in the chat."
+
+LinkMode = Literal["result", "error"]
+
+
+class Unknown(Exception):
+    """The user may call nothing by this name."""
+
+
+class Refused(Exception):
+    """The call has not begun, for a reason that the client is told."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a call has ended, and what its client gets."""
+
+    outcome: Outcome
+    content: Any
+
+
+@dataclass(kw_only=True)
+class Context(RunContext[AgentDeps]):
+    """The `ctx` of a tool over MCP."""
+
+    progress: Progress | None = None
+
+    async def emit(self, event: Any, /) -> Any:
+        if self.progress:
+            await self.progress.show(event)
+        return event
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the user has decided on our page."""
+
+    question: ClientQuestion
+    approved: bool
+    edited: dict[str, Any] | None = None
+    """The arguments with which the user has replaced the client's."""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client calls, and what it answers with the call."""
+
+    caller: Caller
+    name: str
+    arguments: dict[str, Any]
+    params: Any = None
+    """Of a client of 2026, the answers and the state that came with the call."""
+    progress: Progress | None = None
+    links: LinkMode | None = None
+    """How the client takes the address of a page that its user should open; None if it does not."""
+    decision: Decision | None = None
+    """What the user has decided, if the call comes from our page."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call, as the answers to its questions are bound to it."""
+
+    caller: Caller
+    tool_name: str
+    arguments: dict[str, Any]
+    definition: str
+    """A digest of the tool's definition."""
+    schema: dict[str, Any]
+    """The schema of the arguments: it says which are secret."""
+    returns_object: bool = False
+    """Whether clients expect an object with known fields. They refuse another result."""
+
+    @property
+    def digest(self) -> str:
+        text = json.dumps([self.tool_name, self.definition, self.arguments], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def question_of(self, wish: ApprovalRequired) -> str:
+        """Write the question of an approval."""
+        metadata = wish.metadata or {}
+        label = self.label_of(wish)
+        return question_text(metadata.get(X_CONFIRM_KEY) or fill(_('Run "{tool}"?'), tool=label))
+
+    def label_of(self, wish: ApprovalRequired) -> str:
+        metadata = wish.metadata or {}
+        return one_line(metadata.get(X_SUMMARY_KEY) or prettify(self.tool_name))
+
+    def argument_lines(self) -> list[str]:
+        """Write the arguments without the secret ones, each on its line."""
+        lines = []
+        for name, value in hide(self.arguments, secret_paths(self.schema)).items():
+            shown = value
+            if isinstance(value, dict | list):
+                shown = json.dumps(value, ensure_ascii=False)
+            lines.append(f"{one_line(name)}: {display_value(shown)}")
+        return lines
+
+
+async def find(key: Any, caller: Caller, *, also_late: bool = False) -> ClientQuestion | None:
+    """Find a question that was asked by this client of this user."""
+    try:
+        pk = UUID(str(key))
+    except ValueError:
+        return None
+    mine = ClientQuestion.objects.filter(pk=pk, caller=caller.key)
+    if not also_late:
+        mine = mine.filter(expires_at__gt=clock.now())
+    return await in_database(mine.first)
+
+
+Reply = Ended | types.InputRequiredResult | types.CallToolResult
+"""What a client gets. Only an Ended has executed something, and is recorded."""
