@@ -1,31 +1,48 @@
 """Calls of MCP clients that wait on our page: the decision executes them, once, and nothing else does."""
 
+import asyncio
+import html
+import json
+import random
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
+from daily import at_night
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.core.cache import cache
 from django.core.handlers.asgi import ASGIHandler
 from django.test import AsyncClient
+from django.urls import path
 from pydantic import SecretStr
 
 pytest.importorskip("fastmcp")
 
 import httpx2
 from mcp import Client as McpClient
-from mcp import types
+from mcp import MCPError, types
 from mcp.client.streamable_http import streamable_http_client
 from pydantic_ai import ApprovalRequired, RunContext
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, get_urls, tool
+from agui.contrib.mcp import page as pages
+from agui.contrib.mcp.approvals import version_of
 from agui.contrib.mcp.models import ClientQuestion
+from agui.contrib.mcp.views import McpView
 from agui.http.tokens import create_token
 from agui.models import AuditRecord
+from agui.runs.shutdown import calls
 from agui.testing import ScriptedModel
 from engine.serving import serving
 
+VERSION = "2026-07-28"
+META = "io.modelcontextprotocol/"
 PAGE = "/agent/mcp/approvals/"
 effects: list[str] = []
 
@@ -95,6 +112,10 @@ async def client_of(user: Any, mode: Any, opened: list[Any] | None = None) -> As
         yield client
 
 
+def fields_of(page: str) -> dict[str, str]:
+    return dict(re.findall(r'name="(csrfmiddlewaretoken|shown)" value="(\w+)"', page))
+
+
 class Person:
     """A signed-in browser."""
 
@@ -109,7 +130,8 @@ class Person:
 
     async def decide(self, question: ClientQuestion, do: str = "approve", **form: str) -> Any:
         page = await self.read(question)
-        fields = dict(re.findall(r'name="(csrfmiddlewaretoken|shown)" value="(\w+)"', page))
+        token = self.http.cookies["csrftoken"].value
+        fields = {"shown": version_of(question), "csrfmiddlewaretoken": token, **fields_of(page)}
         return await self.http.post(f"{PAGE}{question.pk}/", {**fields, "do": do, **form})
 
 
@@ -150,3 +172,611 @@ async def test_a_call_waits_is_approved_and_returns_its_result(user: Any, mode: 
     assert effects == ["wiped disk 1"]
     [record] = [record async for record in AuditRecord.objects.all()]
     assert (record.outcome, record.approved_by, record.via) == ("success", str(user.pk), "mcp: mcp")
+
+
+# --- What the page shows, and what a decision does
+
+
+class Raw:
+    """A client with a token, which sends what it likes."""
+
+    def __init__(self, user: Any, capabilities: Any = None) -> None:
+        self.http = AsyncClient()
+        self.token = {"authorization": f"Bearer {create_token(user)[1]}"}
+        self.capabilities = capabilities or {}
+
+    async def call(self, name: str, arguments: Any, **params: Any) -> dict[str, Any]:
+        meta = {f"{META}protocolVersion": VERSION, f"{META}clientCapabilities": self.capabilities}
+        called = {"name": name, "arguments": arguments, "_meta": meta, **params}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called}
+        headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": VERSION}
+        headers |= {"Mcp-Method": "tools/call", "Mcp-Name": name, **self.token}
+        response = await self.http.post("/agent/mcp/", body, content_type="application/json", headers=headers)
+        answer: dict[str, Any] = json.loads(response.content)
+        return answer
+
+    async def waiting(self, name: str = "pay", arguments: Any = None) -> ClientQuestion:
+        """The row of a new call that waits."""
+        answer = await self.call(name, {"amount": 5} if arguments is None else arguments)
+        about = answer["result"]["structuredContent"]["approval"]
+        assert about["state"] == "pending"
+        return await ClientQuestion.objects.aget(pk=about["id"])
+
+    async def status(self, question: ClientQuestion) -> tuple[str, str]:
+        """The state of a call, and the words about it."""
+        result = (await self.call("approval_status", {"id": str(question.pk)}))["result"]
+        about = result.get("structuredContent", {}).get("approval") or result.get("_meta", {}).get("approval", {})
+        return about.get("state", ""), result["content"][0]["text"]
+
+
+async def raw_of(user: Any, capabilities: Any = None) -> Raw:
+    return await sync_to_async(Raw)(user, capabilities)
+
+
+async def test_the_page_asks_the_question_of_the_chat(user: Any):
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting("wipe", {"what": "disk"})
+    page = await person.read(question)
+    for words in ("Wipe", "Really wipe it?", "disk", "can't be undone", user.username):
+        assert words in page
+    listed = (await person.http.get(PAGE)).content.decode()
+    assert f'href="{PAGE}{question.pk}/"' in listed
+    counted = await person.http.get(PAGE, headers={"accept": "application/json"})
+    assert counted.json() == {
+        "waiting": 1,
+        "text": "1 call of another app waits for your approval.",
+        "url": PAGE,
+    }
+
+
+async def test_arguments_are_kept_encrypted_and_secrets_are_shown_to_nobody(user: Any):
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting(arguments={"amount": 5, "pin": "hunter2", "to": "Cleo"})
+    assert "hunter2" not in await person.read(question)
+    assert "Cleo" not in question.arguments
+    assert "hunter2" not in json.dumps(question.form) + question.arguments
+    await person.decide(question)
+    assert effects == ["paid 5 to Cleo"]
+    await question.arefresh_from_db()
+    assert "paid" not in question.result
+    assert "paid 5" in await person.read(question)
+
+
+async def test_a_denial_tells_its_reason_once(user: Any):
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting()
+    assert (await person.decide(question, "deny", reason="Too\nmuch")).status_code == 303
+    words = "The user denied this. Nothing was done. Their reason: Too much"
+    again = (await raw.call("pay", {"amount": 5}))["result"]
+    assert (again["isError"], again["content"][0]["text"]) == (True, words)
+    assert await raw.status(question) == ("denied", words)
+    assert (await raw.waiting()).pk != question.pk
+    assert effects == []
+    record = await AuditRecord.objects.aget()
+    assert (record.outcome, record.error, record.approved_by) == ("denied", words, "")
+
+
+async def test_a_person_changes_arguments(user: Any):
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting(arguments={"amount": 5, "pin": "hunter2"})
+    wrong = await person.decide(question, **{"argument-0": "five"})
+    assert wrong.status_code == 422
+    assert 'aria-invalid="true"' in wrong.content.decode()
+    assert ">\nfive</textarea>" in wrong.content.decode()
+    # The secret one is no field, and a value of the client's own that is not shown can't be set.
+    await person.decide(question, **{"argument-0": "7", "argument-1": "Dora", "argument-2": "0000"})
+    assert effects == ["paid 7 to Dora"]
+    record = await AuditRecord.objects.aget()
+    assert record.arguments == {"amount": 7, "pin": "[redacted]", "to": "Dora"}
+    assert record.proposed == {"amount": 5, "pin": "[redacted]"}
+
+
+async def test_what_was_not_touched_arrives_as_it_was_sent(user: Any, settings: Any):
+    registry, got = ToolRegistry(), []
+
+    @tool(registry, requires_approval=True)
+    def keep(text: str, number: float, items: list[Any], maybe: str | None = None, flag: bool = False) -> str:
+        """Keep what it gets."""
+        got.append((text, number, items, maybe, flag))
+        return "kept"
+
+    mount(settings, registry)
+    raw, person = await raw_of(user), await person_of(user)
+    sent = {"text": "\na\r\nb  ", "number": 1e3, "items": [1.0, {"b": 1, "a": "\u202e"}, None]}
+    question = await raw.waiting("keep", sent)
+    page = await person.read(question)
+    names = re.findall(r'(?:id|name)="(argument-\d)"', page)
+    texts = {
+        name: html.unescape(text)
+        for name, text in re.findall(r'<textarea[^>]*name="(argument-\d)"[^>]*>\n(.*?)</textarea>', page, re.S)
+    }
+    # A browser sends each end of a line as CR LF.
+    form = {name: text.replace("\n", "\r\n") for name, text in texts.items()}
+    assert len(form) == 4
+    assert len(set(names)) == 5
+    assert "characters that can't be seen" in page
+    await person.decide(question, **form, **{"argument-4": "true"})
+    assert got == [("\na\r\nb  ", 1e3, sent["items"], None, True)]
+
+
+async def test_arguments_that_nobody_may_change_stay(user: Any, settings: Any):
+    registry = ToolRegistry()
+
+    @tool(registry, requires_approval=True, editable=["note"])
+    def send(to: str, note: str = "") -> str:
+        """Send a note."""
+        effects.append(f"{to}: {note}")
+        return "sent"
+
+    mount(settings, registry)
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting("send", {"to": "Bo"})
+    await person.decide(question, **{"argument-0": "Mallory", "argument-1": "Hi"})
+    assert effects == ["Bo: Hi"]
+
+
+async def test_a_question_made_from_the_arguments_is_asked_anew_when_they_change(user: Any):
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting("transfer", {"amount": 5})
+    page = await person.read(question)
+    assert "Transfer 5?" in page
+    await person.decide(question, **{"argument-0": "500"})
+    assert effects == []
+    # What was shown before is decided no longer.
+    stale = await person.http.post(f"{PAGE}{question.pk}/", {**fields_of(page), "do": "approve"})
+    assert stale.status_code == 409
+    assert effects == []
+    assert "Transfer 500?" in await person.read(question)
+    await person.decide(question)
+    assert effects == ["transferred 500"]
+    assert await raw.status(question) == ("done", "transferred")
+
+
+async def test_text_that_imitates_the_page_is_inert(user: Any, settings: Any):
+    registry = ToolRegistry()
+    fake = '</textarea></p><form action="https://evil.example"><button name="do" value="approve">Deny</button><script>'
+
+    @tool(registry, requires_approval=True, summary=f"Tidy\n{fake}")
+    def tidy(ctx: RunContext[AgentDeps], text: str, options: dict[str, Any]) -> str:
+        """Tidy up."""
+        return fake
+
+    mount(settings, registry)
+    raw, person = await raw_of(user), await person_of(user)
+    honest = await person.read(await raw.waiting("tidy", {"text": "a", "options": {}}))
+    question = await raw.waiting("tidy", {"text": fake, "options": {fake: fake}})
+    page = await person.read(question)
+    tags = re.compile(r"<[/a-z]+")
+    assert tags.findall(page) == tags.findall(honest)
+    await person.decide(question)
+    assert fake not in await person.read(question) + (await person.http.get(PAGE)).content.decode()
+
+
+async def test_reading_changes_nothing_and_is_for_nobody_else(user: Any, other: Any, settings: Any):
+    settings.LOGIN_URL = "/sign-in/"
+    raw, person, stranger = await raw_of(user), await person_of(user), await person_of(other)
+    question = await raw.waiting()
+    paths = [PAGE, f"{PAGE}{question.pk}/"]
+    rows = [row async for row in ClientQuestion.objects.values()]
+    for address in paths:
+        for verb in ("get", "head"):
+            for query in ("", "?do=approve", f"?do=deny&shown={version_of(question)}"):
+                response = await getattr(person.http, verb)(address + query)
+                assert response.status_code == 200
+        assert response["Cache-Control"] == "no-store"
+        assert response["X-Frame-Options"] == "DENY"
+        assert response["Referrer-Policy"] == "same-origin"
+        nobody = await AsyncClient().get(address, headers={"sec-fetch-mode": "navigate"})
+        assert nobody["Location"] == f"/sign-in/?next={address}"
+        assert (await AsyncClient().get(address)).status_code == 401
+        # A token is no person: what asks could approve.
+        assert (await raw.http.get(address, headers=raw.token)).status_code == 403
+    assert str(question.pk) not in (await stranger.http.get(PAGE)).content.decode()
+    theirs, unknown = [
+        await stranger.http.get(f"{PAGE}{pk}/") for pk in (question.pk, "6f8a1f0e-0000-4000-8000-000000000000")
+    ]
+    assert theirs.status_code == unknown.status_code == 404
+    assert theirs.content == unknown.content
+    assert other.username in theirs.content.decode()
+    assert rows == [row async for row in ClientQuestion.objects.values()]
+    assert effects == []
+
+
+# --- Links, for clients that open them
+
+
+async def test_a_client_of_2026_opens_the_page_for_its_user(user: Any):
+    person, opened = await person_of(user), []
+    async with client_of(user, "auto", opened) as client:
+        waits = await client.call_tool("wipe", {"what": "disk"})
+        question = await ClientQuestion.objects.aget()
+        await person.decide(question)
+        done = await client.call_tool("wipe", {"what": "disk"})
+    assert [request.url.endswith(f"{PAGE}{question.pk}/") for request in opened] == [True]
+    # That the page was opened approves nothing.
+    assert "Nothing was done" in text_of(waits)
+    assert done.structured_content == {"wiped": "disk"}
+    assert effects == ["wiped disk 1"]
+
+
+async def test_a_client_of_2025_opens_the_page_for_its_user(user: Any):
+    person = await person_of(user)
+    async with client_of(user, "legacy", []) as client:
+        with pytest.raises(MCPError) as asked:
+            await client.call_tool("wipe", {"what": "disk"})
+        question = await ClientQuestion.objects.aget()
+        await person.decide(question)
+        done = await client.call_tool("wipe", {"what": "disk"})
+    assert asked.value.error.code == -32042
+    [about] = asked.value.error.data["elicitations"]
+    assert about["url"].endswith(f"{PAGE}{question.pk}/")
+    assert about["mode"] == "url"
+    assert "Nothing was done" in asked.value.error.message
+    assert done.structured_content == {"wiped": "disk"}
+    assert effects == ["wiped disk 1"]
+
+
+LINKS = {"elicitation": {"url": {}}}
+OPENED = {"approval": {"action": "accept", "content": {"approval": True}}}
+
+
+async def test_a_state_with_a_link_executes_nothing(user: Any, other: Any, clock: Any):
+    raw, elsewhere, stranger = await raw_of(user, LINKS), await raw_of(user, LINKS), await raw_of(other, LINKS)
+    person = await person_of(user)
+
+    async def state() -> str:
+        result = (await raw.call("pay", {"amount": 5}))["result"]
+        assert result["inputRequests"]["approval"]["params"]["mode"] == "url"
+        return str(result["requestState"])
+
+    sealed = await state()
+    for _ in range(3):
+        waits = await raw.call("pay", {"amount": 5}, requestState=sealed, inputResponses=OPENED)
+        assert waits["result"]["structuredContent"]["approval"]["state"] == "pending"
+    refused = [
+        await raw.call("pay", {"amount": 6}, requestState=sealed, inputResponses=OPENED),
+        await elsewhere.call("pay", {"amount": 5}, requestState=sealed, inputResponses=OPENED),
+        await stranger.call("pay", {"amount": 5}, requestState=sealed, inputResponses=OPENED),
+        await raw.call("pay", {"amount": 5}, requestState=sealed[:-2], inputResponses=OPENED),
+    ]
+    assert all("error" in answer for answer in refused)
+    assert effects == []
+    question = await ClientQuestion.objects.aget()
+    await person.decide(question)
+    for _ in range(3):
+        done = await raw.call("pay", {"amount": 5}, requestState=sealed, inputResponses=OPENED)
+        assert done["result"]["content"][0]["text"] == "paid 5"
+    assert effects == ["paid 5 to Bo"]
+
+
+# --- Decisions that count for nothing
+
+
+async def test_two_clients_of_one_user_have_nothing_of_each_other(user: Any, other: Any):
+    raw, elsewhere, stranger = await raw_of(user), await raw_of(user), await raw_of(other)
+    person = await person_of(user)
+    question = await raw.waiting()
+    unknown = ("", "There is no such approval, or it is kept no longer.")
+    assert await elsewhere.status(question) == await stranger.status(question) == unknown
+    # The same call of another client is another call.
+    assert (await elsewhere.waiting()).pk != question.pk
+    await person.decide(question)
+    assert await elsewhere.status(question) == unknown
+    assert (await elsewhere.call("pay", {"amount": 5}))["result"]["structuredContent"]["approval"]["state"] == "pending"
+    assert await raw.status(question) == ("done", "paid 5")
+    assert effects == ["paid 5 to Bo"]
+
+
+@pytest.mark.parametrize("times", [10, *at_night(100)])
+async def test_forged_posts_execute_nothing(user: Any, other: Any, clock: Any, times: int):
+    """Ten kinds of forgeries, a thousand of them at night."""
+    raw, person, stranger = await raw_of(user), await person_of(user), await person_of(other)
+    question, second = await raw.waiting(), await raw.waiting("wipe", {"what": "disk"})
+    path = f"{PAGE}{question.pk}/"
+    fields = fields_of(await person.read(question))
+    bearer = await raw_of(user)
+    theirs = fields_of(await stranger.read(await (await raw_of(other)).waiting()))
+    chance = random.Random(39)  # noqa: S311 # no secret
+    late = await raw.waiting("pay", {"amount": 99})
+    await ClientQuestion.objects.filter(pk=late.pk).aupdate(expires_at=datetime(2020, 1, 1, tzinfo=UTC))
+    for _ in range(times):
+        noise = "".join(chance.choices("0123456789abcdef", k=16))
+        yes = {**fields, "do": "approve"}
+        forged: list[tuple[AsyncClient, str, dict[str, str]]] = [
+            (person.http, path, {"do": "approve", "shown": fields["shown"]}),
+            (person.http, path, {**yes, "csrfmiddlewaretoken": noise * 4}),
+            (person.http, path, {**yes, "shown": noise}),
+            (person.http, path, {**yes, "shown": version_of(second)}),
+            (person.http, path, {**yes, "do": chance.choice(["", "APPROVE", "yes", noise])}),
+            (person.http, f"{PAGE}{UUID(int=chance.getrandbits(128))}/", yes),
+            (person.http, f"{PAGE}{late.pk}/", {**yes, "shown": version_of(late)}),
+            (stranger.http, path, {**yes, "csrfmiddlewaretoken": theirs["csrfmiddlewaretoken"]}),
+            (AsyncClient(), path, yes),
+        ]
+        codes = [(await http.post(to, form)).status_code for http, to, form in forged]
+        codes.append((await bearer.http.post(path, yes, headers=bearer.token)).status_code)
+        assert codes == [403, 403, 409, 409, 400, 404, 409, 404, 401, 403]
+    assert effects == []
+    assert {row.state async for row in ClientQuestion.objects.all()} == {"pending"}
+    await person.decide(question)
+    replays = [await person.http.post(path, {**fields, "do": "approve"}) for _ in range(times)]
+    assert {response.status_code for response in replays} == {409}
+    assert effects == ["paid 5 to Bo"]
+
+
+@pytest.mark.database
+async def test_of_decisions_at_once_one_counts(user: Any):
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting()
+    fields = fields_of(await person.read(question))
+    posts = [
+        person.http.post(f"{PAGE}{question.pk}/", {**fields, "do": "deny" if n % 3 == 2 else "approve"})
+        for n in range(9)
+    ]
+    codes = sorted([response.status_code for response in await asyncio.gather(*posts)])
+    assert codes == [303, *[409] * 8]
+    assert len(effects) == ((await raw.status(question))[0] == "done")
+    assert await AuditRecord.objects.acount() == 1
+
+
+@pytest.mark.database
+async def test_the_same_call_at_once_waits_once(user: Any):
+    raw = await raw_of(user)
+    rows = await asyncio.gather(*(raw.waiting() for _ in range(8)))
+    assert len({row.pk for row in rows}) == await ClientQuestion.objects.acount() == 1
+
+
+async def test_the_decision_executes_with_the_rights_of_that_moment(user: Any, settings: Any):
+    registry = ToolRegistry()
+
+    @tool(registry, requires_approval=True, permission="agui.view_run")
+    def inspect() -> str:
+        """Inspect."""
+        effects.append("inspected")
+        return "fine"
+
+    mount(settings, registry)
+    permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
+    await user.user_permissions.aadd(permission)
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting("inspect", {})
+    await user.user_permissions.aclear()
+    await person.decide(question)
+    assert effects == []
+    assert await raw.status(question) == ("denied", "The user is not allowed to do this any more. Nothing was done.")
+
+
+async def test_a_disabled_account_executes_nothing(user: Any, settings: Any):
+    async def anybody(request: Any) -> Any:
+        return await get_user_model().objects.filter(pk=user.pk).afirst()
+
+    view = DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([])), get_user=anybody)
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting()
+    user.is_active = False
+    await user.asave()
+    await person.decide(question)
+    assert effects == []
+    assert (await raw.status(question))[0] == "denied"
+
+
+async def test_a_tool_that_has_changed_or_is_gone_executes_nothing(user: Any, settings: Any):
+    raw, person = await raw_of(user), await person_of(user)
+    changed, gone = await raw.waiting(), await raw.waiting("wipe", {"what": "disk"})
+    registry = ToolRegistry()
+
+    @tool(registry, requires_approval=True, confirm="Pay?")
+    def pay(amount: int) -> str:
+        """Pay an amount."""
+        effects.append("paid")
+        return "paid"
+
+    mount(settings, registry)
+    assert (await person.decide(changed)).status_code == (await person.decide(gone)).status_code == 303
+    assert effects == []
+    assert (await raw.status(changed))[1].startswith("The tool has changed since the user was asked.")
+    assert (await raw.status(gone))[1].startswith("This tool no longer exists.")
+
+
+async def test_nobody_decides_late(user: Any, clock: Any, settings: Any):
+    settings.AGUI = {**settings.AGUI, "INTERRUPT_EXPIRES_SECONDS": 100}
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting()
+    await person.read(question)
+    clock.advance(101)
+    assert (await person.decide(question)).status_code == 409
+    assert (await raw.status(question))[0] == "expired"
+    assert "expired" in await person.read(question)
+    again = await raw.waiting()
+    assert again.pk != question.pk
+    await question.arefresh_from_db()
+    assert question.state == "expired"
+    assert effects == []
+
+
+async def test_a_call_whose_process_has_died_never_runs_again(user: Any, clock: Any):
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting()
+    await person.read(question)
+    await ClientQuestion.objects.aupdate(state="executing", decided_at=question.created_at)
+    assert (await raw.status(question))[0] == "executing"
+    assert 'http-equiv="refresh"' in await person.read(question)
+    clock.advance(700)
+    assert (await person.decide(question)).status_code == 409
+    assert "never runs again" in (await raw.status(question))[1]
+    page = await person.read(question)
+    assert "The server ended while this was at work." in page
+    assert 'http-equiv="refresh"' not in page
+    assert effects == []
+    # Whoever calls again is asked again.
+    assert (await raw.waiting()).pk != question.pk
+
+
+async def test_a_server_that_ends_says_so(user: Any, settings: Any):
+    registry, begun = ToolRegistry(), asyncio.Event()
+
+    @tool(registry, requires_approval=True)
+    async def last() -> str:
+        """Last for ever."""
+        begun.set()
+        await asyncio.Event().wait()
+        return "done"
+
+    mount(settings, registry)
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting("last", {})
+    async with asyncio.timeout(60):
+        deciding = asyncio.create_task(person.decide(question))
+        await begun.wait()
+        [at_work] = calls
+        at_work.cancel()
+        await deciding
+    assert await raw.status(question) == ("failed", "The server ended before the tool did.")
+
+
+async def test_a_call_outlives_the_page(user: Any, settings: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pages, "SHOW_SECONDS", 0.5)
+    registry, go_on = ToolRegistry(), asyncio.Event()
+
+    @tool(registry, requires_approval=True)
+    async def last() -> str:
+        """Last until it is let go."""
+        await go_on.wait()
+        return "done"
+
+    mount(settings, registry)
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting("last", {})
+    async with asyncio.timeout(60):
+        assert (await person.decide(question)).status_code == 303
+        assert "at work" in await person.read(question)
+        go_on.set()
+        await asyncio.wait(calls)
+    assert await raw.status(question) == ("done", "done")
+
+
+async def test_limits_refuse_a_decision_that_can_be_made_later(user: Any, settings: Any):
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting()
+    settings.AGUI = {**settings.AGUI, "THROTTLE": {"USER": "1/hour"}}
+    cache.clear()
+    await raw.call("echo", {"text": "x"})
+    response = await person.decide(question)
+    assert response.status_code == 409
+    assert "Try again in" in response.content.decode()
+    assert effects == []
+    settings.AGUI = {**settings.AGUI, "THROTTLE": {}}
+    await person.decide(question)
+    assert effects == ["paid 5 to Bo"]
+
+
+# --- Sizes, keys, and who can't be asked
+
+
+async def test_hostile_sizes(user: Any, settings: Any):
+    registry = make_registry()
+
+    @tool(registry, requires_approval=True)
+    def gather(what: str, options: dict[str, int]) -> str:
+        """Gather anything."""
+        return "gathered"
+
+    mount(settings, registry)
+    raw, person = await raw_of(user), await person_of(user)
+    too_large = (await raw.call("wipe", {"what": "x" * 300_000}))["result"]
+    assert (too_large["isError"], "too large" in too_large["content"][0]["text"]) == (True, True)
+    large = await raw.waiting("gather", {"what": "\u202e<" * 10_000, "options": {f"x{n}": n for n in range(5000)}})
+    assert len(json.dumps(large.form)) < 100_000
+    page = await person.read(large)
+    assert len(page) < 2_000_000
+    await ClientQuestion.objects.abulk_create(
+        ClientQuestion(
+            user=user,
+            scope=large.scope,
+            caller="x",
+            call=str(n),
+            state="pending",
+            form={"title": "x", "question": "y"},
+            arguments="z",
+            expires_at=large.expires_at,
+        )
+        for n in range(49)
+    )
+    flood = (await raw.call("pay", {"amount": 1}))["result"]
+    assert (flood["isError"], "Too many calls" in flood["content"][0]["text"]) == (True, True)
+    assert (await person.http.get(PAGE)).status_code == 200
+
+
+async def test_a_large_result_is_not_kept(user: Any, settings: Any):
+    settings.AGUI = {**settings.AGUI, "MAX_RESULT_BYTES": 10_000_000}
+    registry = ToolRegistry()
+
+    @tool(registry, requires_approval=True)
+    def fill() -> str:
+        """Return much."""
+        return "x" * 3_000_000
+
+    mount(settings, registry)
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting("fill", {})
+    await person.decide(question)
+    assert await raw.status(question) == ("done", "The result is too large to be kept.")
+
+
+async def test_a_change_of_the_key(user: Any, settings: Any):
+    raw, person = await raw_of(user), await person_of(user)
+    first, second, third = [await raw.waiting(arguments={"amount": amount}) for amount in (1, 2, 3)]
+    await person.decide(first)
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another key that is long enough for anything, and new"
+    assert await raw.status(first) == ("done", "paid 1")
+    await person.decide(second)
+    assert await raw.status(second) == ("done", "paid 2")
+    settings.SECRET_KEY_FALLBACKS = []
+    assert await raw.status(first) == ("", "This was decided, and its result can't be read any more.")
+    # The sessions that the old key has signed have ended, too.
+    person = await person_of(user)
+    assert "the site's keys have changed" in await person.read(third)
+
+
+async def test_a_value_of_another_row_is_not_read(user: Any):
+    raw, person = await raw_of(user), await person_of(user)
+    cheap, dear = await raw.waiting(arguments={"amount": 1}), await raw.waiting(arguments={"amount": 1000})
+    await person.read(dear)
+    await ClientQuestion.objects.filter(pk=cheap.pk).aupdate(arguments=dear.arguments)
+    await cheap.arefresh_from_db()
+    assert (await person.decide(cheap)).status_code == 409
+    assert effects == []
+
+
+async def test_a_visitor_can_approve_nothing(settings: Any, transactional_db: None):
+    view = DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([])), require_authenticated=False)
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    visitor = Raw.__new__(Raw)
+    visitor.http, visitor.capabilities, visitor.token = AsyncClient(), {}, {}
+    assert "Unknown tool" in (await visitor.call("pay", {"amount": 5}))["error"]["message"]
+    asked = (await visitor.call("transfer", {"amount": 5}))["result"]
+    assert "only be given in the chat" in asked["content"][0]["text"]
+    assert not await ClientQuestion.objects.aexists()
+
+
+async def test_without_the_page_nothing_waits(user: Any, settings: Any):
+    view = McpView(DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([]))).endpoint)
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [path("agent/mcp/", view)]})
+    raw = await raw_of(user)
+    assert "Unknown tool" in (await raw.call("pay", {"amount": 5}))["error"]["message"]
+    assert "only be given in the chat" in (await raw.call("transfer", {"amount": 5}))["result"]["content"][0]["text"]
+
+
+async def test_who_needs_no_approval_has_no_status_tool(user: Any, settings: Any):
+    registry = ToolRegistry()
+
+    @tool(registry)
+    def echo(text: str) -> str:
+        """Repeat a text."""
+        return text
+
+    mount(settings, registry)
+    async with client_of(user, "auto") as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["echo"]

@@ -19,7 +19,6 @@ from agui.tools.registry import ToolBinding
 from agui.tools.schema import prettify
 from agui.tools.secret_arguments import hide, secret_paths
 
-MAX_FIELDS = 100
 LONG_CHARS = 60
 MAX_ROWS = 12
 
@@ -68,7 +67,9 @@ def fields_of(
     whole = _with_defaults(binding, arguments)
     shown = hide(whole, secret_paths(schema))
     fields = []
-    for index, name in enumerate(shown):
+    names = [name for name in properties if name in shown]
+    names += [name for name in shown if name not in properties]
+    for index, name in enumerate(names):
         part, is_nullable = _plain(properties.get(name), schema)
         kind, choices = _kind_of(part)
         is_open = editable is True or (editable is not False and name in editable)
@@ -81,7 +82,7 @@ def fields_of(
             _written(shown[name], kind),
             choices,
             is_nullable,
-            is_open and not is_secret and len(shown) <= MAX_FIELDS and name in properties,
+            is_open and not is_secret and name in properties,
         )
         if kind == "text" and not isinstance(shown[name], str | None):
             # The tool itself will say what is wrong with it.
