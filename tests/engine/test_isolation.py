@@ -27,7 +27,8 @@ from django.urls import URLPattern, URLResolver
 from agui import get_urls
 from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.notifications.models import NotificationChoice
-from agui.models import Run, get_conversation_model
+from agui.http.tokens import hash_token
+from agui.models import ApiToken, Run, get_conversation_model
 from agui.testing import call, collect, event_types, say, wait
 from engine import urls
 from engine.conftest import Client, all_models, decision, run_input, script
@@ -53,13 +54,22 @@ class World:
     attachments: list[str]
     branch: str
     answer: str
+    approvals: list[str]
+    """Ids of calls that wait for approval."""
+    shown: str
+    """What a decision about one of them holds for."""
 
 
-NOWHERE = World([NOBODYS], [NOBODYS], NOBODYS, NOBODYS)
+class Form(dict[str, str]):
+    """A body that a page of ours sends."""
+
+
+NOWHERE = World([NOBODYS], [NOBODYS], NOBODYS, NOBODYS, [NOBODYS], "")
 # What stands for the parameters of routes.
 PARAMETERS: dict[str, Callable[[World], list[str]]] = {
     "<path:thread_id>": lambda world: world.threads,
     "<uuid:attachment_id>": lambda world: world.attachments,
+    "<uuid:approval_id>": lambda world: world.approvals,
 }
 # What there is to send.
 BODIES: dict[tuple[str, str], Callable[[World], list[Any]]] = {
@@ -81,6 +91,7 @@ BODIES: dict[tuple[str, str], Callable[[World], list[Any]]] = {
     ("agent/attachments/", "POST"): lambda world: [FILE],
     ("agent/transcribe/", "POST"): lambda world: [RECORDING],
     ("agent/mcp/", "POST"): lambda world: [{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}],
+    ("agent/mcp/approvals/<uuid:approval_id>/", "POST"): lambda world: [Form(do="deny", shown=world.shown)],
 }
 
 
@@ -96,7 +107,7 @@ HAS_MCP = find_spec("fastmcp") is not None
 # With and without the last slash.
 ROUTES = dict(walk(get_urls(urls.view)))
 if not HAS_MCP:
-    del ROUTES["agent/mcp"], ROUTES["agent/mcp/"]
+    ROUTES = {route: pattern for route, pattern in ROUTES.items() if not route.startswith("agent/mcp")}
 
 
 def methods_of(route: str) -> frozenset[str]:
@@ -115,14 +126,29 @@ class Request:
 
     async def send(self, http: AsyncClient, prefix: str = "/agent/", **headers: str) -> Any:
         path = self.path.replace("agent", prefix.strip("/"), 1)
+        if "/approvals" in path:
+            http = await in_browser(http)
         if self.body in (FILE, RECORDING):
             content = b"text" if self.body is FILE else b"OggS"
             return await http.post(f"/{path}", {"file": SimpleUploadedFile("b.txt", content)}, headers=headers)
+        if isinstance(self.body, Form):
+            return await http.post(f"/{path}", self.body, headers=headers)
         if self.verb == "DELETE" and self.body:
             return await http.delete(f"/{path}?{urlencode(self.body)}", headers=headers)
         data = "" if self.body is None else json.dumps(self.body)
         headers = {"Accept": "application/json, text/event-stream", **headers}
         return await http.generic(self.verb, f"/{path}", data, content_type="application/json", headers=headers)
+
+
+async def in_browser(http: AsyncClient) -> AsyncClient:
+    """A browser of the same user, for a page that takes no tokens."""
+    token = http.defaults.get("authorization")
+    if token is None:
+        return http
+    browser = AsyncClient()
+    row = await ApiToken.objects.select_related("user").aget(digest=hash_token(str(token).split()[1]))
+    await browser.aforce_login(row.user)
+    return browser
 
 
 def requests(route: str, verb: str, world: World) -> list[list[Request]]:
@@ -167,13 +193,27 @@ async def world_of(client: Client) -> AsyncIterator[World]:
         await client.http.patch(f"{client.prefix}notifications/", webhook, content_type="application/json")
         response = await client.post(run_input(SECRET, thread="busy"))
         await reached.wait()
+        approval, shown = await waiting_call(client)
         thread = await client.thread("at%20rest")
         branch, answer = thread["branches"]["u1"][0]["id"], thread["messages"][-1]["id"]
         try:
-            yield World(["at rest", "waiting", "busy"], [json.loads(upload.content)["id"]], branch, answer)
+            files = [json.loads(upload.content)["id"]]
+            yield World(["at rest", "waiting", "busy"], files, branch, answer, [approval], shown)
         finally:
             hold.set()
         assert event_types(await collect(response))[-1] in ("RUN_FINISHED", "RUN_ERROR")
+
+
+async def waiting_call(client: Client) -> tuple[str, str]:
+    """The id of a call that waits for the approval of a user, and what the page shows of it."""
+    if not HAS_MCP or client.user is None:
+        return NOBODYS, ""
+    called = {"name": "wipe", "arguments": {"what": SECRET}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called}
+    response = await Request("POST", "agent/mcp/", body).send(client.http, client.prefix)
+    approval = json.loads(response.content)["result"]["structuredContent"]["approval"]["id"]
+    page = await Request("GET", f"agent/mcp/approvals/{approval}/").send(client.http, client.prefix)
+    return approval, page.content.decode().partition('name="shown" value="')[2][:16]
 
 
 @sync_to_async
@@ -220,9 +260,13 @@ async def attack(attacker: Client, world: World, refuse_cookies: bool = False) -
             response = await request.send(attacker.http, attacker.prefix)
             told = await read(response)
             assert SECRET not in told.decode(), request
-            assert not any(one in told.decode() for one in (*world.threads, *world.attachments)), request
+            assert not any(one in told.decode() for one in (*world.threads, *world.attachments, *world.approvals)), (
+                request
+            )
             if "<" in route:
-                assert response.status_code in (404, 405), request
+                # Only who has an account can have calls that wait.
+                codes = (401, 404, 405) if "approval" in route and attacker.user is None else (404, 405)
+                assert response.status_code in codes, request
                 other = await nowhere.send(attacker.http, attacker.prefix)
                 assert (response.status_code, told) == (other.status_code, await read(other)), request
         after = await all_rows_but_choices(attacker)

@@ -223,7 +223,7 @@ async def test_the_page_asks_the_question_of_the_chat(user: Any):
     assert f'href="{PAGE}{question.pk}/"' in listed
     counted = await person.http.get(PAGE, headers={"accept": "application/json"})
     assert counted.json() == {
-        "waiting": 1,
+        "count": 1,
         "text": "1 call of another app waits for your approval.",
         "url": PAGE,
     }
@@ -240,6 +240,9 @@ async def test_arguments_are_kept_encrypted_and_secrets_are_shown_to_nobody(user
     await question.arefresh_from_db()
     assert "paid" not in question.result
     assert "paid 5" in await person.read(question)
+    exported = await person.http.get("/agent/export/")
+    [row] = json.loads(b"".join([chunk async for chunk in exported.streaming_content]))["client_questions"]
+    assert (row["result"], row["form"]["question"], "arguments" in row) == ("paid 5", 'Run "Pay"?', False)
 
 
 async def test_a_denial_tells_its_reason_once(user: Any):

@@ -351,6 +351,9 @@ def fill(settings):
         QueuedMessage.objects.create(scope="alice", state=state, created_at=ago(99), **about)
     ClientQuestion.objects.create(scope="alice", expires_at=ago(1), form={})
     ClientQuestion.objects.create(scope="alice", expires_at=ago(-1), form={})
+    on_page = {"form": {}, "arguments": "sealed"}
+    ClientQuestion.objects.create(scope="alice", caller="1", expires_at=ago(0.5), **on_page)
+    ClientQuestion.objects.create(scope="alice", caller="2", expires_at=ago(1.5), **on_page)
     Notification.objects.create(scope="alice", thread_id="t0-9", run=uuid4(), created_at=ago(99))
     save_run("t0-99", 99, status=Run.Status.RUNNING, draft=["words"])
     save_run("t1-99", 99, status=Run.Status.RUNNING, seen_at=ago(0))

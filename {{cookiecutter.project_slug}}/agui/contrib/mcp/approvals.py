@@ -131,6 +131,12 @@ def result_of(question: ClientQuestion) -> Any:
     return unseal(question.pk, "result", question.result)
 
 
+def words_of_result(question: ClientQuestion) -> str:
+    """Read the words of a result, without its files. Raises Unreadable."""
+    blocks = result_of(question)["content"]
+    return "\n".join(block["text"] for block in blocks if block["type"] == "text")
+
+
 def version_of(question: ClientQuestion) -> str:
     """Name what the user is shown: a decision holds for nothing else."""
     return hashlib.sha256(question.arguments.encode()).hexdigest()[:16]

@@ -1,6 +1,8 @@
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from django.urls import reverse
 
 from agui import conf
 from agui.contrib.mcp.conf import McpSettings
@@ -18,11 +20,28 @@ if TYPE_CHECKING:
 HIDDEN = {"id", "user", "scope", "caller", "call", "arguments", "result"}
 
 
+class Questions(PersonalData):
+    """The questions of MCP clients, and the words of the results that are kept."""
+
+    def extra(self, row: Any) -> dict[str, Any]:
+        if not row.result:
+            return {}
+        # The library of this module is an extra: without it, no call has waited.
+        from agui.contrib.mcp.approvals import words_of_result
+        from agui.contrib.mcp.sealing import Unreadable
+
+        try:
+            return {"result": words_of_result(row)}
+        except Unreadable:
+            return {"result": None}
+
+
 class McpConfig(Part):
     name = "agui.contrib.mcp"
     label = "agui_mcp"
     verbose_name = "Agent: MCP"
     settings = McpSettings
+    page_modules = {"composer:approvals": "agui_mcp/waiting.js"}
 
     def prepare(self) -> None:
         settings = conf.part(McpSettings)
@@ -48,6 +67,14 @@ class McpConfig(Part):
             "mcp-approval": ("mcp/approvals/<uuid:approval_id>/", f"{page}.ApprovalPage"),
         }
 
+    def page_attributes(self, agent: str) -> dict[str, Any]:
+        if not conf.part(McpSettings).endpoint:
+            return {}
+        return {"data-approvals-url": reverse(f"{agent}:mcp-approvals")}
+
+    def modules_of_page(self, agent: str) -> Mapping[str, str]:
+        return self.page_modules if conf.part(McpSettings).endpoint else {}
+
     def toolsets(self, taken: Collection[str]) -> "list[AbstractToolset[AgentDeps]]":
         if not conf.part(McpSettings).config:
             return []
@@ -61,7 +88,7 @@ class McpConfig(Part):
         from agui.contrib.mcp.models import ClientQuestion
 
         rows = ClientQuestion.objects.filter(scope=actor.scope).order_by("created_at", "pk")
-        yield PersonalData("client_questions", rows, HIDDEN)
+        yield Questions("client_questions", rows, HIDDEN)
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         from agui.contrib.mcp.models import ClientQuestion

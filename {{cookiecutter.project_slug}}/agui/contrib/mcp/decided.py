@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.utils.translation import gettext as _
 from mcp.types import CallToolResult
 from pydantic_ai import ApprovalRequired
 from pydantic_ai.tools import ToolDefinition
@@ -23,14 +24,13 @@ NOT_ALLOWED = "The user is not allowed to do this any more. Nothing was done."
 CHANGED = "The tool has changed since the user was asked. Nothing was done. Call it again."
 GONE = "This tool no longer exists. Nothing was done."
 AGAIN = "The question has changed with the arguments. Nothing was done."
-LATE = "This was decided already, or waits no longer."
 STATES = {"success": State.DONE, "failed": State.FAILED, "denied": State.DENIED}
 
 
 async def begin(decision: Decision) -> None:
     """Claim the call, so that no other decision counts. Raises Refused."""
     if not await in_database(approvals.claim, decision.question):
-        raise Refused(LATE)
+        raise Refused(_("This has changed meanwhile. Nothing was done now."))
 
 
 async def refusal_of(decision: Decision, actor: Actor) -> Ended | None:

@@ -13,7 +13,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import npgettext
 
 from agui import conf
 from agui.actor import Actor
@@ -104,12 +104,13 @@ def _client_of(question: ClientQuestion) -> str:
 
 def _count(actor: Actor, path: str) -> dict[str, Any]:
     number = approvals.waiting(actor).count()
-    words = ngettext(
+    words = npgettext(
+        "agui",
         "{number} call of another app waits for your approval.",
         "{number} calls of other apps wait for your approval.",
         number,
     )
-    return {"waiting": number, "text": words.format(number=number), "url": path}
+    return {"count": number, "text": words.format(number=number), "url": path}
 
 
 class ApprovalPage(PersonView):
@@ -204,7 +205,7 @@ class ApprovalPage(PersonView):
             if state == State.PENDING and "fields" not in context:
                 context["fields"] = self._fields(question)
             if question.result:
-                context["result"] = _text_of(approvals.result_of(question))
+                context["result"] = approvals.words_of_result(question)[:MAX_SHOWN_CHARS]
         except sealing.Unreadable:
             context["is_unreadable"] = True
         return await sync_to_async(render)(
@@ -217,9 +218,3 @@ class ApprovalPage(PersonView):
             return []
         binding = self.endpoint.registry.get(question.tool_name)
         return edits.fields_of(binding, arguments, question.form["editable"])
-
-
-def _text_of(result: dict[str, Any]) -> str:
-    """Return the words of a result."""
-    texts = [block["text"] for block in result["content"] if block["type"] == "text"]
-    return "\n".join(texts)[:MAX_SHOWN_CHARS]

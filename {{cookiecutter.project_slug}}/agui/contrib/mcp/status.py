@@ -24,7 +24,7 @@ TOOL = types.Tool(
     input_schema={
         "type": "object",
         "properties": {
-            "id": {"type": "string", "description": "The id that the waiting call has returned."}
+            "id": {"type": "string", "description": "The id in the result of the call."}
         },
         "required": ["id"],
     },
