@@ -140,6 +140,7 @@ def test_what_succeeds_is_as_documented(live: LiveProject, ask):
     assert "<form" in ask("showNotifications").text
     assert ask("readCapabilities").json()["identity"]
     assert ask("mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).json()["result"]["tools"]
+    assert ask("listApprovals").status_code == 403
     assert ask("health").json() == {"status": "ok", "database": True}
 
 

@@ -14,9 +14,19 @@ This project for other agents, if AGUI["MCP"]["ENDPOINT"] is on:
     handshake.py    what a client has told in `initialize`, in a signed session id
     server.py       the server that answers a request, of tools, prompts and resources
     caller.py       the client of a request
+    call.py         a call, and what its answers are bound to
     gate.py         the call of a tool, or of what reads a resource: permission, limits, audit
+    recording.py    the audit trail of a call, and what it has used of models
+    asking.py       how a question reaches the user: a form, a link, or words for the model
     forms.py        approvals and questions that a client shows as a form
     flat.py         the form of a question: MCP has no nested ones
+    links.py        the address of our page, for clients that open it
+    approvals.py    the calls that wait on our page
+    page.py         our page, on which a person decides
+    edits.py        the arguments on our page, and what a person has changed there
+    decided.py      the decision, before and after its call is executed
+    status.py       what clients are told of a call that waits, and the tool that tells it
+    sealing.py      keys made from SECRET_KEY, and what they encrypt
     models.py       the questions that are open, each to be used once
     progress.py     from the steps and activities of a tool to notifications
     describe.py     a tool, as clients list it

@@ -4,13 +4,13 @@ import { h, setText } from "../agui/dom/elements.js";
 import { adopt } from "../agui/dom/own-style.js";
 
 const STYLE = `
-[part="waiting-calls"] {
+.waiting-calls {
   display: block;
   margin: 0 0 8px;
   color: var(--_accent);
   font-size: .875em;
 }
-[part="waiting-calls"][hidden] { display: none; }
+.waiting-calls[hidden] { display: none; }
 `;
 
 /**
@@ -20,7 +20,7 @@ const STYLE = `
 export function join(composer, { host }) {
   const url = host.dataset.approvalsUrl;
   if (!url) return undefined;
-  const link = h("a", { part: "waiting-calls", href: url, hidden: true });
+  const link = h("a", { class: "waiting-calls", href: url, hidden: true });
   composer.element.firstElementChild?.prepend(link);
   adopt(composer.element, STYLE);
   const look = async () => {
