@@ -35,7 +35,9 @@ def test_a_person_decides_on_a_phone_without_scripts(
     chat = new_page(with_mcp.url, storage_state=signed_in, **PHONE)
     line = chat.get_by_role("link", name="1 call of another app waits for your approval.")
     expect(line).to_be_visible()
-    page = new_page(with_mcp.url + line.get_attribute("href"), storage_state=signed_in, java_script_enabled=False, **PHONE)
+    page = new_page(
+        with_mcp.url + line.get_attribute("href"), storage_state=signed_in, java_script_enabled=False, **PHONE
+    )
     page.get_by_role("link", name="Delete finished tasks").click()
     expect(page).to_have_url(waits["link"])
     expect(page.get_by_text("Delete all your finished tasks?")).to_be_visible()

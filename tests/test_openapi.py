@@ -59,7 +59,7 @@ def ask(live: LiveProject):
 
 
 def fill(path: str) -> str:
-    return path.replace("{thread_id}", "first").replace("{attachment_id}", str(UUID(int=0)))
+    return re.sub(r"{(attachment|approval)_id}", str(UUID(int=0)), path.replace("{thread_id}", "first"))
 
 
 def run_to_the_end(live: LiveProject, ask: Any, thread_id: str, messages: list[dict[str, str]]) -> None:

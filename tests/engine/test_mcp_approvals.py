@@ -5,7 +5,9 @@ import html
 import json
 import random
 import re
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -14,13 +16,15 @@ from uuid import UUID
 import pytest
 from asgiref.sync import sync_to_async
 from daily import at_night
+from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.cache import cache
 from django.core.handlers.asgi import ASGIHandler
+from django.db import connection
 from django.test import AsyncClient
 from django.urls import path
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 pytest.importorskip("fastmcp")
 
@@ -32,8 +36,9 @@ from pydantic_ai import ApprovalRequired, RunContext
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, get_urls, tool
 from agui.contrib.mcp import page as pages
-from agui.contrib.mcp.approvals import version_of
+from agui.contrib.mcp.approvals import claim, version_of
 from agui.contrib.mcp.models import ClientQuestion
+from agui.contrib.mcp.resources import resource
 from agui.contrib.mcp.views import McpView
 from agui.http.tokens import create_token
 from agui.models import AuditRecord
@@ -44,6 +49,7 @@ from engine.serving import serving
 VERSION = "2026-07-28"
 META = "io.modelcontextprotocol/"
 PAGE = "/agent/mcp/approvals/"
+FAR = datetime(2100, 1, 1, tzinfo=UTC)
 effects: list[str] = []
 
 
@@ -185,12 +191,16 @@ class Raw:
         self.token = {"authorization": f"Bearer {create_token(user)[1]}"}
         self.capabilities = capabilities or {}
 
-    async def call(self, name: str, arguments: Any, **params: Any) -> dict[str, Any]:
+    def message(self, name: str, arguments: Any, **params: Any) -> tuple[dict[str, Any], dict[str, str]]:
+        """The body and the headers of a call."""
         meta = {f"{META}protocolVersion": VERSION, f"{META}clientCapabilities": self.capabilities}
         called = {"name": name, "arguments": arguments, "_meta": meta, **params}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called}
         headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": VERSION}
-        headers |= {"Mcp-Method": "tools/call", "Mcp-Name": name, **self.token}
+        return body, headers | {"Mcp-Method": "tools/call", "Mcp-Name": name, **self.token}
+
+    async def call(self, name: str, arguments: Any, **params: Any) -> dict[str, Any]:
+        body, headers = self.message(name, arguments, **params)
         response = await self.http.post("/agent/mcp/", body, content_type="application/json", headers=headers)
         answer: dict[str, Any] = json.loads(response.content)
         return answer
@@ -512,12 +522,15 @@ async def test_of_decisions_at_once_one_counts(user: Any):
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting()
     fields = fields_of(await person.read(question))
-    posts = [
-        person.http.post(f"{PAGE}{question.pk}/", {**fields, "do": "deny" if n % 3 == 2 else "approve"})
-        for n in range(9)
-    ]
-    codes = sorted([response.status_code for response in await asyncio.gather(*posts)])
-    assert codes == [303, *[409] * 8]
+    cookies = {name: morsel.value for name, morsel in person.http.cookies.items()}
+    async with (
+        serving(ASGIHandler(), grace_seconds=10) as url,
+        httpx2.AsyncClient(cookies=cookies, timeout=60) as http,
+    ):
+        address = f"{url}{PAGE}{question.pk}/"
+        forms = [{**fields, "do": "deny" if n % 3 == 2 else "approve"} for n in range(9)]
+        answers = await asyncio.gather(*(http.post(address, data=form) for form in forms))
+    assert sorted(answer.status_code for answer in answers) == [303, *[409] * 8]
     assert len(effects) == ((await raw.status(question))[0] == "done")
     assert await AuditRecord.objects.acount() == 1
 
@@ -525,8 +538,54 @@ async def test_of_decisions_at_once_one_counts(user: Any):
 @pytest.mark.database
 async def test_the_same_call_at_once_waits_once(user: Any):
     raw = await raw_of(user)
-    rows = await asyncio.gather(*(raw.waiting() for _ in range(8)))
-    assert len({row.pk for row in rows}) == await ClientQuestion.objects.acount() == 1
+    body, headers = raw.message("pay", {"amount": 5})
+    async with (
+        serving(ASGIHandler(), grace_seconds=10) as url,
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
+    ):
+        answers = await asyncio.gather(*(http.post(f"{url}/agent/mcp/", json=body) for _ in range(8)))
+    question = await ClientQuestion.objects.aget()
+    assert all(str(question.pk) in answer.text for answer in answers)
+
+
+def row_of(user: Any, text: str, **fields: Any) -> ClientQuestion:
+    about = {"state": "pending", "form": {}, "arguments": text, "call": text, "expires_at": FAR, **fields}
+    return ClientQuestion.objects.create(user=user, **about)
+
+
+def test_a_call_is_claimed_as_it_was_read_and_in_time(user: Any):
+    row = row_of(user, "shown")
+    ClientQuestion.objects.update(arguments="changed meanwhile")
+    assert not claim(row)
+    assert not claim(row_of(user, "late", expires_at=datetime(2020, 1, 1, tzinfo=UTC)))
+
+
+@pytest.mark.database
+def test_of_threads_at_once_one_claims_a_call(user: Any):
+    rows = [
+        ClientQuestion.objects.create(
+            user=user,
+            state="pending",
+            form={},
+            arguments=str(n),
+            call=str(n),
+            expires_at=datetime(2100, 1, 1, tzinfo=UTC),
+        )
+        for n in range(10)
+    ]
+    start = threading.Barrier(4)
+
+    def claim_all() -> list[bool]:
+        claimed = []
+        for row in rows:
+            start.wait(60)
+            claimed.append(claim(row))
+        connection.close()
+        return claimed
+
+    with ThreadPoolExecutor(4) as threads:
+        claims = [future.result(60) for future in [threads.submit(claim_all) for _ in range(4)]]
+    assert [sum(of_row) for of_row in zip(*claims, strict=True)] == [1] * len(rows)
 
 
 async def test_the_decision_executes_with_the_rights_of_that_moment(user: Any, settings: Any):
@@ -668,6 +727,7 @@ async def test_limits_refuse_a_decision_that_can_be_made_later(user: Any, settin
     response = await person.decide(question)
     assert response.status_code == 409
     assert "Try again in" in response.content.decode()
+    assert "Too many messages" in (await raw.status(question))[1]
     assert effects == []
     settings.AGUI = {**settings.AGUI, "THROTTLE": {}}
     await person.decide(question)
@@ -770,6 +830,70 @@ async def test_without_the_page_nothing_waits(user: Any, settings: Any):
     raw = await raw_of(user)
     assert "Unknown tool" in (await raw.call("pay", {"amount": 5}))["error"]["message"]
     assert "only be given in the chat" in (await raw.call("transfer", {"amount": 5}))["result"]["content"][0]["text"]
+
+
+class Receipt(BaseModel):
+    total: int
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_tool_with_a_schema_of_its_results_may_wait(user: Any, settings: Any, mode: str):
+    registry = ToolRegistry()
+
+    @tool(registry, requires_approval=True)
+    def buy(total: int) -> Receipt:
+        """Buy something."""
+        return Receipt(total=total)
+
+    @tool(registry)
+    def refund(ctx: RunContext[AgentDeps], total: int) -> Receipt:
+        """Ask from within."""
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired
+        return Receipt(total=-total)
+
+    mount(settings, registry)
+    person = await person_of(user)
+    async with client_of(user, mode) as client:
+        listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+        assert (listed["buy"], listed["refund"] is None) == (None, False)
+        # The official client refuses a result that does not fit, unless it is an error.
+        assert not (await client.call_tool("buy", {"total": 5})).is_error
+        assert (await client.call_tool("refund", {"total": 5})).is_error
+        async for question in ClientQuestion.objects.all():
+            await person.decide(question)
+        results = [(await client.call_tool(name, {"total": 5})).structured_content for name in ("buy", "refund")]
+    assert results == [{"total": 5}, {"total": -5}]
+
+
+async def test_a_resource_asks_for_nothing(user: Any, settings: Any):
+    registry = make_registry()
+
+    @resource(registry, "shop://stock")
+    def stock(ctx: RunContext[AgentDeps]) -> str:
+        """The stock."""
+        raise ApprovalRequired
+
+    mount(settings, registry)
+    async with client_of(user, "auto") as client:
+        with pytest.raises(MCPError, match="only be given in the chat"):
+            await client.read_resource("shop://stock")
+    assert not await ClientQuestion.objects.aexists()
+
+
+async def test_the_admin_shows_what_waits_and_no_secret(user: Any, settings: Any):
+    view = DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([])))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view), path("admin/", admin.site.urls)]})
+    question = await (await raw_of(user)).waiting(arguments={"amount": 5, "pin": "hunter2"})
+    user.is_staff = user.is_superuser = True
+    await user.asave()
+    person = await person_of(user)
+    for address in ("", f"{question.pk}/change/"):
+        shown = (await person.http.get(f"/admin/agui_mcp/clientquestion/{address}")).content.decode()
+        assert "Waiting for approval" in shown or "waiting for approval" in shown
+        assert "hunter2" not in shown
+        assert question.arguments not in shown
+    assert "amount: 5" in shown
 
 
 async def test_who_needs_no_approval_has_no_status_tool(user: Any, settings: Any):

@@ -36,6 +36,11 @@ def can_approve(caller: Caller, destructive: bool) -> bool:
     return caller.actor.user.pk is not None and has_page(caller)
 
 
+def may_wait(caller: Caller, tool_def: ToolDefinition, destructive: bool) -> bool:
+    """Whether a tool's first result may be that it waits for the page."""
+    return tool_def.kind == "unapproved" and not by_form(caller, destructive=destructive)
+
+
 def own_words_of(tool_def: ToolDefinition, wish: ApprovalRequired) -> bool:
     """Whether the question of an approval was made from the arguments."""
     return has_own_words(describe(tool_def), wish.metadata or {})

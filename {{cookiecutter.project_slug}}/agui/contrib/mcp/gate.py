@@ -232,13 +232,14 @@ class Gate:
 
     def _call_of(self, tool: Tool, request: Request) -> Call:
         binding = self.registry.get(request.name)
+        may_wait = asking.may_wait(request.caller, tool.tool_def, binding.spec.destructive)
         return Call(
             request.caller,
             request.name,
             request.arguments,
             digest(tool.tool_def),
             binding.input_schema,
-            returns_object=output_schema(binding) is not None,
+            returns_object=output_schema(binding) is not None and not may_wait,
         )
 
     async def _execute(self, tool: Tool, request: Request, context: Context) -> Ended:

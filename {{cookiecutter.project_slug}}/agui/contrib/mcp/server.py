@@ -128,9 +128,8 @@ class ToolServer:
 
     def _describe(self, caller: Caller, tool: Tool) -> types.Tool:
         binding = self.endpoint.registry.get(tool.tool_def.name)
-        is_gated = tool.tool_def.kind == "unapproved"
-        asks_here = asking.by_form(caller, destructive=binding.spec.destructive)
-        return describe_tool(binding, tool, may_wait=is_gated and not asks_here)
+        may_wait = asking.may_wait(caller, tool.tool_def, binding.spec.destructive)
+        return describe_tool(binding, tool, may_wait=may_wait)
 
     def _has_status(self, tools: dict[str, Tool], caller: Caller) -> bool:
         """Whether a call of this user may have to wait: any tool with a `ctx` can ask."""
