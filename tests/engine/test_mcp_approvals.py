@@ -65,7 +65,7 @@ def make_registry() -> ToolRegistry:
     @tool(registry, requires_approval=True)
     def pay(amount: int, to: str = "Bo", pin: SecretStr | None = None) -> str:
         """Pay an amount."""
-        effects.append(f"paid {amount} to {to}")
+        effects.append(f"paid {amount} to {to}" + (f" with {pin.get_secret_value()}" if pin else ""))
         return f"paid {amount}"
 
     @tool(registry)
@@ -246,7 +246,7 @@ async def test_arguments_are_kept_encrypted_and_secrets_are_shown_to_nobody(user
     assert "Cleo" not in question.arguments
     assert "hunter2" not in json.dumps(question.form) + question.arguments
     await person.decide(question)
-    assert effects == ["paid 5 to Cleo"]
+    assert effects == ["paid 5 to Cleo with hunter2"]
     await question.arefresh_from_db()
     assert "paid" not in question.result
     assert "paid 5" in await person.read(question)
@@ -278,7 +278,7 @@ async def test_a_person_changes_arguments(user: Any):
     assert ">\nfive</textarea>" in wrong.content.decode()
     # The secret one is no field, and a value of the client's own that is not shown can't be set.
     await person.decide(question, **{"argument-0": "7", "argument-1": "Dora", "argument-2": "0000"})
-    assert effects == ["paid 7 to Dora"]
+    assert effects == ["paid 7 to Dora with hunter2"]
     record = await AuditRecord.objects.aget()
     assert record.arguments == {"amount": 7, "pin": "[redacted]", "to": "Dora"}
     assert record.proposed == {"amount": 5, "pin": "[redacted]"}
@@ -366,7 +366,7 @@ async def test_text_that_imitates_the_page_is_inert(user: Any, settings: Any):
 
 
 async def test_reading_changes_nothing_and_is_for_nobody_else(user: Any, other: Any, settings: Any):
-    settings.LOGIN_URL = "/sign-in/"
+    settings.LOGIN_URL, settings.X_FRAME_OPTIONS = "/sign-in/", "SAMEORIGIN"
     raw, person, stranger = await raw_of(user), await person_of(user), await person_of(other)
     question = await raw.waiting()
     paths = [PAGE, f"{PAGE}{question.pk}/"]
@@ -384,6 +384,11 @@ async def test_reading_changes_nothing_and_is_for_nobody_else(user: Any, other: 
         assert (await AsyncClient().get(address)).status_code == 401
         # A token is no person: what asks could approve.
         assert (await raw.http.get(address, headers=raw.token)).status_code == 403
+        assert (await person.http.get(address, headers=raw.token)).status_code == 403
+        # The proxy before a site may ask for these.
+        basic = {"authorization": "Basic YTpi"}
+        assert (await person.http.get(address, headers=basic)).status_code == 200
+        assert (await AsyncClient().get(address, headers=basic)).status_code == 401
     assert str(question.pk) not in (await stranger.http.get(PAGE)).content.decode()
     theirs, unknown = [
         await stranger.http.get(f"{PAGE}{pk}/") for pk in (question.pk, "6f8a1f0e-0000-4000-8000-000000000000")
@@ -639,6 +644,21 @@ async def test_a_tool_that_has_changed_or_is_gone_executes_nothing(user: Any, se
     assert effects == []
     assert (await raw.status(changed))[1].startswith("The tool has changed since the user was asked.")
     assert (await raw.status(gone))[1].startswith("This tool no longer exists.")
+
+
+async def test_a_state_of_a_tool_that_has_changed_asks_anew(user: Any, settings: Any):
+    raw = await raw_of(user, LINKS)
+    asked = (await raw.call("pay", {"amount": 5}))["result"]
+    registry = ToolRegistry()
+
+    @tool(registry, requires_approval=True, confirm="Pay?")
+    def pay(amount: int) -> str:
+        """Pay an amount."""
+        return "paid"
+
+    mount(settings, registry)
+    again = await raw.call("pay", {"amount": 5}, requestState=asked["requestState"], inputResponses=OPENED)
+    assert again["result"]["inputRequests"]["approval"]["params"]["message"] == "Pay?"
 
 
 async def test_nobody_decides_late(user: Any, clock: Any, settings: Any):

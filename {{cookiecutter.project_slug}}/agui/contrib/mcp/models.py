@@ -94,9 +94,9 @@ class ClientQuestion(models.Model):
     @property
     def is_lost(self) -> bool:
         """Whether the process that has executed the call must have died meanwhile."""
-        longest = conf.get().run_timeout_seconds
-        if self.state != self.State.EXECUTING or self.decided_at is None or longest is None:
+        if self.state != self.State.EXECUTING or self.decided_at is None:
             return False
+        longest = conf.get().run_timeout_seconds or KEPT.total_seconds()
         return self.decided_at + timedelta(seconds=longest + LOST_SECONDS) < clock.now()
 
     @classmethod

@@ -22,6 +22,7 @@ from agui.blocking.executor import in_database
 from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.models import ClientQuestion
 from agui.errors import BadRequest, Forbidden, NotFound, Unauthorized
+from agui.http.auth import session_user
 from agui.http.views import AgentView, DjangoAGUIView
 from agui.lazy_import import LazyImport
 from agui.tools.questions import display_value
@@ -69,7 +70,7 @@ class PersonView(AgentView):
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         if not conf.part(McpSettings).endpoint:
             raise NotFound("This agent has no MCP endpoint.")
-        if "Authorization" in request.headers:
+        if not await _is_person(request):
             raise Forbidden("A person decides, in a browser in which they are signed in.")
         if actor.user.pk is None:
             raise Unauthorized
@@ -77,6 +78,12 @@ class PersonView(AgentView):
 
     async def answer(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         raise NotImplementedError
+
+
+async def _is_person(request: HttpRequest) -> bool:
+    """Whether a browser sends the request. Basic credentials may be those of a proxy before us."""
+    scheme = request.headers.get("Authorization", "").partition(" ")[0].lower()
+    return not scheme or (scheme == "basic" and await session_user(request) is not None)
 
 
 class ApprovalsPage(PersonView):
@@ -194,6 +201,7 @@ class ApprovalPage(PersonView):
     ) -> HttpResponse:
         state = question.state_now
         context |= {
+            "user": request.user,
             "question": question,
             "state": state,
             "client": _client_of(question),
