@@ -198,11 +198,11 @@ def launch_firefox(playwright: sync_api.Playwright, **options) -> Iterator[Brows
 
 
 @pytest.fixture(scope="session")
-def scripted_project(live_project: LiveProject) -> Iterator[LiveProject]:
+def scripted_project(site: LiveProject) -> Iterator[LiveProject]:
     """The same project, served by a second process with the model above."""
-    (live_project.path / "scripted.py").write_text(MODEL)
-    (live_project.path / "scripted.gate").touch()
-    with serve(live_project.path, AGENT_MODEL="python:scripted.model") as live:
+    (site.path / "scripted.py").write_text(MODEL)
+    (site.path / "scripted.gate").touch()
+    with serve(site.path, AGENT_MODEL="python:scripted.model") as live:
         yield live
 
 
@@ -233,19 +233,25 @@ def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Calla
 
 
 @pytest.fixture(scope="session")
-def signed_in(browser: Browser, live_project: LiveProject) -> dict:
+def signed_in(browser: Browser, site: LiveProject) -> dict:
     """The cookies of somebody who has signed in, good for both servers: they share a database."""
     with closing(browser.new_context()) as context:
         page = context.new_page()
-        page.goto(live_project.url)
-        sign_in(page, live_project)
+        page.goto(site.url)
+        sign_in(page, site)
         return context.storage_state()
 
 
 @pytest.fixture
-def chat(new_page: Callable[..., Page], live_project: LiveProject, signed_in: dict) -> Page:
+def chat(new_page: Callable[..., Page], site: LiveProject, signed_in: dict) -> Page:
     """A signed-in page on the demo model."""
-    return new_page(live_project.url, storage_state=signed_in)
+    return new_page(site.url, storage_state=signed_in)
+
+
+@pytest.fixture
+def dev_chat(new_page: Callable[..., Page], live_project: LiveProject) -> Page:
+    """The same as developers see it: each module is a file of its own."""
+    return sign_in(new_page(live_project.url), live_project)
 
 
 @pytest.fixture

@@ -30,6 +30,12 @@ HANG_SECONDS, START_SECONDS = 180, 300
 PORTS = range(20_000 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 16, 32_000, 16)
 handed_out: set[int] = set()
 DATABASE, FIRST_ADMIN = "db.sqlite3", ".first_admin"
+PRODUCTION = {
+    "DEBUG": "0",
+    "SECRET_KEY": "only-for-a-test-on-the-loopback-interface-" + "0123456789",
+    "ALLOWED_HOSTS": "127.0.0.1",
+    "SECURE_SSL_REDIRECT": "0",
+}
 
 
 @dataclass

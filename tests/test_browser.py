@@ -32,8 +32,8 @@ pytestmark = pytest.mark.browser
 # --- The first visit
 
 
-def test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_other_host(new_page, live_project):
-    page = new_page(live_project.url)
+def test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_other_host(new_page, site):
+    page = new_page(site.url)
     assert "/login/" in page.url
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
@@ -41,11 +41,11 @@ def test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_othe
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_be_visible()
-    sign_in(page, live_project)
+    sign_in(page, site)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator(".chip").first).to_be_visible()
     assert not [url for url in requests if "/threads/" in url]
-    assert not [url for url in requests if not url.startswith((live_project.url, "data:"))]
+    assert not [url for url in requests if not url.startswith((site.url, "data:"))]
 
 
 # --- A conversation
@@ -366,7 +366,8 @@ def test_questions_for_one_value_each_are_answered_by_mouse_or_keyboard(chat):
     assert sent[1]["resume"][0]["payload"] == "words"
 
 
-def test_question_has_the_focus_although_its_place_comes_late(chat, live_project):
+def test_question_has_the_focus_although_its_place_comes_late(dev_chat: Page, live_project):
+    chat = dev_chat
     held: list[Route] = []
     for late, calls in (("tools/card", ("c",)), ("approvals/standing-questions", ())):
         chat.goto(live_project.url)
@@ -424,10 +425,10 @@ def test_approvals_and_questions_are_answered_together_and_keep_what_is_typed(ch
 PAST = "2020-01-01T00:00:00Z"
 
 
-def test_what_has_expired_can_only_be_dismissed_even_if_it_does_while_it_is_shown(new_page, live_project, signed_in):
+def test_what_has_expired_can_only_be_dismissed_even_if_it_does_while_it_is_shown(new_page, site, signed_in):
     page = new_page(storage_state=signed_in)
     page.clock.install()
-    page.goto(live_project.url)
+    page.goto(site.url)
     sent = ask(page, approval("a", "c", expiresAt=PAST), question("q", BOOKING, expiresAt=PAST), calls=("c",))
     for name in ("Really?", "Question q?"):
         group = page.get_by_role("group", name=name)
@@ -508,8 +509,8 @@ LINES = """(element) => {
 }"""
 
 
-def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(new_page, live_project, signed_in):
-    page = new_page(live_project.url, viewport={"width": 380, "height": 780}, storage_state=signed_in)
+def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(new_page, site, signed_in):
+    page = new_page(site.url, viewport={"width": 380, "height": 780}, storage_state=signed_in)
     say(page, "delete finished tasks")
     expect(page.get_by_role("button", name="Approve")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
@@ -537,7 +538,7 @@ def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(new_page, live
 # --- Progress
 
 
-def test_what_is_unknown_is_folded_json_or_nothing_and_never_markup(chat, live_project):
+def test_what_is_unknown_is_folded_json_or_nothing_and_never_markup(chat, site):
     activity = {"messageId": "p", "activityType": "made-up"}
     stub_runs(
         chat,
@@ -589,7 +590,7 @@ def test_what_is_unknown_is_folded_json_or_nothing_and_never_markup(chat, live_p
     ]
     branches = {"u": [{"id": "e1", "text": "plan", "current": True}, {"id": "e2", "text": "no", "current": False}]}
     stub_thread(chat, messages, [], branches=branches)
-    chat.goto(f"{live_project.url}/?thread=t")
+    chat.goto(f"{site.url}/?thread=t")
     expect(chat.locator(".assistant .prose")).to_have_text("Planned.")
     expect(sent_file(chat, "old.txt")).to_be_visible()
     chat.locator(".activity summary").click()
@@ -612,13 +613,13 @@ TYPED_AT_ONCE = """input => {
 }"""
 
 
-def test_palette_is_used_with_the_keyboard_even_if_it_comes_late(new_page, live_project, signed_in):
+def test_palette_is_used_with_the_keyboard_even_if_it_comes_late(new_page, site, signed_in):
     page = new_page(storage_state=signed_in)
     palette: list[Route] = []
     skills: list[Route] = []
     page.route(re.compile(r"/palette[.\w]*\.js"), lambda route: palette.append(route))
     page.route("**/agent/skills/", lambda route: skills.append(route))
-    page.goto(live_project.url)
+    page.goto(site.url)
     first(page, skills)
     box, options = message_box(page), page.get_by_role("option")
     shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
@@ -926,9 +927,9 @@ def test_upload_without_the_csrf_token_is_refused(chat):
 
 
 @pytest.mark.nightly
-def test_files_go_up_and_down_with_a_token_alone(chat, live_project):
+def test_files_go_up_and_down_with_a_token_alone(chat, site):
     chat.context.clear_cookies()
-    header = f"Bearer {live_project.token}"
+    header = f"Bearer {site.token}"
     chat.locator("agui-chat").evaluate("(e, header) => { e.getHeaders = () => ({ Authorization: header }); }", header)
     attached(chat, notes_txt=b"notes")
     say(chat, "list tasks")
@@ -972,7 +973,7 @@ def take_attribute(page: Page, name: str) -> None:
     page.route(re.compile(r"/(\?thread=.*)?$"), without)
 
 
-def test_a_part_that_fails_adds_nothing_and_the_chat_goes_on(new_page, live_project, signed_in):
+def test_a_part_that_fails_adds_nothing_and_the_chat_goes_on(new_page, site, signed_in):
     page = new_page(storage_state=signed_in)
     body = "export function join() { throw new Error('Of a part') }"
     page.route("**/failing.js", lambda route: route.fulfill(body=body, content_type="text/javascript"))
@@ -985,7 +986,7 @@ def test_a_part_that_fails_adds_nothing_and_the_chat_goes_on(new_page, live_proj
     page.route(re.compile(r"/$"), add)
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text) if "Of a part" in message.text else None)
-    page.goto(live_project.url)
+    page.goto(site.url)
     expect(page.get_by_role("button", name="Attach files")).to_be_visible()
     say(page, "hello")
     finished(page)
@@ -993,7 +994,7 @@ def test_a_part_that_fails_adds_nothing_and_the_chat_goes_on(new_page, live_proj
     assert len(errors) == 2
 
 
-def test_page_without_the_modules_of_parts_offers_nothing_of_them(new_page, live_project, signed_in):
+def test_page_without_the_modules_of_parts_offers_nothing_of_them(new_page, site, signed_in):
     page = new_page(storage_state=signed_in)
     take_attribute(page, "data-modules")
     warnings: list[str] = []
@@ -1004,7 +1005,7 @@ def test_page_without_the_modules_of_parts_offers_nothing_of_them(new_page, live
     more = {"sources": [{"number": 1, "title": "Hours"}], "follow_ups": ["And then?"]}
     question = {"id": "u", "role": "user", "content": "notes.txt", "metadata": files}
     stub_thread(page, [question, {"id": "a", "role": "assistant", "content": "At nine [1].", "metadata": more}], [])
-    page.goto(f"{live_project.url}/?thread=t")
+    page.goto(f"{site.url}/?thread=t")
     expect(page.get_by_role("button", name="Copy the answer")).to_be_visible()
     expect(page.locator(".bubble")).to_have_text("notes.txt")
     expect(page.locator(".assistant .prose")).to_have_text("At nine [1].")
@@ -1020,10 +1021,10 @@ def test_page_without_the_modules_of_parts_offers_nothing_of_them(new_page, live
 
 
 @pytest.mark.nightly
-def test_page_without_attachments_knows_nothing_of_files(new_page, live_project, signed_in):
+def test_page_without_attachments_knows_nothing_of_files(new_page, site, signed_in):
     page = new_page(storage_state=signed_in)
     take_attribute(page, "data-attachments-url")
-    page.goto(live_project.url)
+    page.goto(site.url)
     message_box(page).wait_for()
     expect(page.get_by_role("button", name="Attach files")).to_have_count(0)
     untouched = page.locator(".panel").evaluate("""panel => {
@@ -1034,7 +1035,7 @@ def test_page_without_attachments_knows_nothing_of_files(new_page, live_project,
     assert untouched
     files = {"attachments": [{"id": "1", "name": "notes.txt"}]}
     stub_thread(page, [{"id": "u", "role": "user", "content": "notes.txt", "metadata": files}], [])
-    page.goto(f"{live_project.url}/?thread=t")
+    page.goto(f"{site.url}/?thread=t")
     expect(page.locator(".bubble")).to_have_text("notes.txt")
     # What would show them has come.
     page.evaluate("async () => void (await import('/static/agui_attachments/sent-files.js'))")
@@ -1043,8 +1044,8 @@ def test_page_without_attachments_knows_nothing_of_files(new_page, live_project,
 
 
 @pytest.mark.nightly
-def test_files_fit_on_a_phone(new_page, live_project, signed_in):
-    page = new_page(live_project.url, viewport={"width": 380, "height": 780}, storage_state=signed_in)
+def test_files_fit_on_a_phone(new_page, site, signed_in):
+    page = new_page(site.url, viewport={"width": 380, "height": 780}, storage_state=signed_in)
     name = f"{'a very long name of a file ' * 5}.txt"
     page.locator("input[type=file]").set_input_files([{"name": name, "mimeType": "", "buffer": b"x"}])
     expect(chip(page, "a very long name")).to_have_attribute("data-status", "ready")

@@ -58,10 +58,10 @@ SKILLS = [
 
 
 @pytest.fixture
-def skilled(new_page: Callable[..., Page], live_project, signed_in: dict) -> Page:
+def skilled(new_page: Callable[..., Page], site, signed_in: dict) -> Page:
     page = new_page(storage_state=signed_in)
     page.route("**/agent/skills/", lambda route: route.fulfill(json=SKILLS))
-    page.goto(live_project.url)
+    page.goto(site.url)
     expect(page.locator(".chip").first).to_be_visible()
     return page
 
@@ -275,9 +275,9 @@ def test_draft_stays_with_its_conversation(chat):
     expect(message_box(chat)).to_have_value("for the old one")
 
 
-def test_phone_keeps_its_keyboard_down(new_page, live_project, signed_in):
+def test_phone_keeps_its_keyboard_down(new_page, site, signed_in):
     page = new_page(
-        live_project.url,
+        site.url,
         storage_state=signed_in,
         viewport={"width": 380, "height": 700},
         has_touch=True,
@@ -300,7 +300,7 @@ def test_phone_keeps_its_keyboard_down(new_page, live_project, signed_in):
 
 
 @pytest.mark.nightly
-def test_chosen_model_goes_with_each_run_and_is_kept(new_page, live_project, signed_in):
+def test_chosen_model_goes_with_each_run_and_is_kept(new_page, site, signed_in):
     offered = ["quick"]
 
     def with_models(route):
@@ -315,8 +315,8 @@ def test_chosen_model_goes_with_each_run_and_is_kept(new_page, live_project, sig
         return run.value.post_data_json["forwardedProps"]
 
     page = new_page(storage_state=signed_in)
-    page.route(re.compile(rf"{re.escape(live_project.url)}/?(\?.*)?$"), with_models)
-    page.goto(live_project.url)
+    page.route(re.compile(rf"{re.escape(site.url)}/?(\?.*)?$"), with_models)
+    page.goto(site.url)
     choice = page.get_by_role("combobox", name="Model")
     expect(choice.get_by_role("option")).to_have_text(["Default", "quick"])
     assert ask("Hello") == {}

@@ -257,8 +257,8 @@ def test_the_open_document_is_kept_as_the_open_conversation_is(chat):
     assert chat.evaluate(keys) == []
 
 
-def test_a_document_loads_nothing_from_elsewhere(new_page, live_project, signed_in):
-    page = new_page(live_project.url, storage_state=signed_in, bypass_csp=True)
+def test_a_document_loads_nothing_from_elsewhere(new_page, site, signed_in):
+    page = new_page(site.url, storage_state=signed_in, bypass_csp=True)
     outside: list[str] = []
     page.on("request", lambda request: outside.append(request.url) if "evil" in request.url else None)
 

@@ -39,11 +39,9 @@ def shoot(page: Page, name: str) -> None:
 
 
 @pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
-def looked_at(request, new_page: Callable[..., Page], live_project, signed_in) -> Iterator[Page]:
+def looked_at(request, new_page: Callable[..., Page], site, signed_in) -> Iterator[Page]:
     scheme, width = request.param
-    page = new_page(
-        live_project.url, storage_state=signed_in, color_scheme=scheme, viewport={"width": width, "height": 700}
-    )
+    page = new_page(site.url, storage_state=signed_in, color_scheme=scheme, viewport={"width": width, "height": 700})
     page.look = f"{scheme}-{width}"
     return page
 
@@ -94,10 +92,10 @@ def test_the_next_step_fits_the_error(looked_at: Page):
     shoot(looked_at, f"file-{looked_at.look}")
 
 
-def test_a_model_that_hangs_is_told_of_after_some_seconds(new_page, live_project, signed_in):
+def test_a_model_that_hangs_is_told_of_after_some_seconds(new_page, site, signed_in):
     page = new_page(storage_state=signed_in)
     page.clock.install()
-    page.goto(live_project.url)
+    page.goto(site.url)
     push = open_stream(page)
     expect(page.locator(".working")).to_be_visible()
     expect(page.locator(".working")).to_have_text("")
@@ -172,13 +170,11 @@ def test_a_failure_is_told_even_if_the_server_is_out_of_reach(chat: Page):
     expect(chat.locator(".assistant").first).to_be_visible()
 
 
-def test_what_is_written_without_a_network_is_kept_in_its_order_and_sent_when_it_is_back(
-    new_page, live_project, signed_in
-):
+def test_what_is_written_without_a_network_is_kept_in_its_order_and_sent_when_it_is_back(new_page, site, signed_in):
     """On a fresh page: what tells of it has come before it was needed."""
     page = new_page(storage_state=signed_in)
     with page.expect_response("**/queued*.js"), page.expect_response("**/turn-notes*.js"):
-        page.goto(live_project.url)
+        page.goto(site.url)
     page.wait_for_load_state("networkidle")
     page.context.set_offline(True)
     say(page, "list tasks")

@@ -46,15 +46,15 @@ HIGHLIGHTED = "name => [...(CSS.highlights.get(name) ?? [])].map(String)"
 
 
 @pytest.fixture(scope="session")
-def finder_session(live_project: LiveProject) -> str:
-    return live_project.manage("shell", "-v", "0", "-c", MAKE).splitlines()[-1]
+def finder_session(site: LiveProject) -> str:
+    return site.manage("shell", "-v", "0", "-c", MAKE).splitlines()[-1]
 
 
 @pytest.fixture
-def finder(new_page: Callable[..., Page], live_project: LiveProject, finder_session: str) -> Page:
+def finder(new_page: Callable[..., Page], site: LiveProject, finder_session: str) -> Page:
     page = new_page()
-    page.context.add_cookies([{"name": "sessionid", "value": finder_session, "url": live_project.url}])
-    page.goto(live_project.url)
+    page.context.add_cookies([{"name": "sessionid", "value": finder_session, "url": site.url}])
+    page.goto(site.url)
     expect(message_box(page)).to_be_visible()
     return page
 

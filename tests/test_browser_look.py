@@ -159,14 +159,14 @@ def look(axe: str, request: pytest.FixtureRequest):
 
 
 @pytest.fixture
-def open_chat(new_page: Callable[..., Page], live_project, signed_in: dict):
+def open_chat(new_page: Callable[..., Page], site, signed_in: dict):
     """A signed-in page with the stand-in for an agent. axe-core needs what the Content-Security-Policy forbids."""
 
     def open_chat(language: str = "en", models: list[str] | None = None, **options) -> Page:
         # Still, as the contrast of what moves is another one in each picture.
         page = new_page(storage_state=signed_in, bypass_csp=True, reduced_motion="reduce", **options)
-        set_language(page, live_project.url, language, models or [])
-        page.goto(live_project.url)
+        set_language(page, site.url, language, models or [])
+        page.goto(site.url)
         expect(page.locator("agui-chat .input")).to_be_visible()
         page.evaluate(f"() => {{ {AGENT} }}")
         return page
@@ -684,11 +684,11 @@ def in_modes(page: Page, modes: list[str]) -> Iterator[tuple[str, list[str] | No
 
 
 @pytest.mark.parametrize("name", ["en", *at_night(*sorted(PAGES.keys() - {"en"}))])
-def test_no_state_of_the_chat_has_a_finding(open_chat, look, live_project, name):
+def test_no_state_of_the_chat_has_a_finding(open_chat, look, site, name):
     options, modes = PAGES[name]
     page = open_chat(name[:2], ["openai:small", f"openai:{LONG}"], **options)
     states = [a_run(page), activities(page), sources(page), documents(page), questions(page), files(page), voice(page)]
-    states += [stored(page, live_project.url), found(page), printed(page), lost(page)]
+    states += [stored(page, site.url), found(page), printed(page), lost(page)]
     for state in chain(*states):
         for mode, rules in in_modes(page, modes):
             shown = f"{state}-{mode}"
@@ -786,14 +786,14 @@ ROOM = "body { padding-inline-end: var(--agui-docked-width, 0px) }"
 
 
 @pytest.fixture
-def guest(new_page: Callable[..., Page], live_project, signed_in: dict):
+def guest(new_page: Callable[..., Page], site, signed_in: dict):
     """A page of a shop, with the chat as a guest."""
 
     def guest(placement: str, path: str = "shop", **options) -> Page:
         page = new_page(storage_state=signed_in, **options)
         body = PAGE % ("word " * 4000, placement)
         page.route("**/shop*", lambda route: route.fulfill(body=body, content_type="text/html"))
-        page.goto(f"{live_project.url}/{path}")
+        page.goto(f"{site.url}/{path}")
         page.add_style_tag(content=ROOM)
         return page
 
@@ -935,17 +935,17 @@ def test_everything_fits_at_400_percent(open_chat, look):
             expect(page.locator(".prose math")).to_have_count(2)
 
 
-def test_chat_of_the_admin_has_no_finding(new_page, live_project, signed_in, look):
+def test_chat_of_the_admin_has_no_finding(new_page, site, signed_in, look):
     """Beside Django's own page, which is not ours to judge."""
-    page = new_page(f"{live_project.url}/admin/users/user/", storage_state=signed_in, bypass_csp=True)
+    page = new_page(f"{site.url}/admin/users/user/", storage_state=signed_in, bypass_csp=True)
     page.get_by_role("button", name="Open the chat").click()
     expect(message_box(page)).to_be_visible()
     for mode, rules in in_modes(page, list(MODES)):
         look(page, f"admin-{mode}", rules, within="agui-chat")
 
 
-def test_sign_in_has_no_finding(new_page, live_project, look):
-    page = new_page(live_project.url, bypass_csp=True)
+def test_sign_in_has_no_finding(new_page, site, look):
+    page = new_page(site.url, bypass_csp=True)
     page.get_by_label("Username").fill("nobody")
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
@@ -957,14 +957,14 @@ def test_sign_in_has_no_finding(new_page, live_project, look):
 # --- Languages
 
 
-def test_words_of_the_page_win_over_those_of_the_language(new_page, live_project, signed_in):
+def test_words_of_the_page_win_over_those_of_the_language(new_page, site, signed_in):
     page = new_page(storage_state=signed_in)
     page.add_init_script("""document.addEventListener("readystatechange", () => {
         document.documentElement.lang = "de-AT";
         const strings = JSON.stringify({ send: "Los", placeholder: "Ihre Bestellung" });
         document.querySelector("agui-chat").dataset.strings = strings;
     }, { once: true })""")
-    page.goto(live_project.url)
+    page.goto(site.url)
     expect(page.get_by_role("button", name="Los")).to_be_visible()
     expect(page.get_by_label("Ihre Nachricht", exact=True)).to_be_visible()
     expect(page.get_by_placeholder("Ihre Bestellung, oder / für Vorlagen")).to_be_visible()
@@ -980,10 +980,10 @@ def paper(page: Page) -> None:
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
 
 
-def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, live_project, signed_in):
+def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, site, signed_in):
     page = new_page(storage_state=signed_in)
     with page.expect_response("**/page/print*.js"):
-        page.goto(live_project.url)
+        page.goto(site.url)
     open_thread(page, 200)
     expect(page.locator(".message")).to_have_count(20)
     assert len(re.findall(rb"/Type /Page\b", page.pdf())) > 8

@@ -142,12 +142,12 @@ function* growing(text, step) {
 
 
 @pytest.fixture
-def lab(new_page, live_project, signed_in):
+def lab(new_page, site, signed_in):
     """Run a script on the page: what it compares with has to be read as HTML, which the page's policy may refuse."""
     packages = npm_install(Path(__file__).parent / "element/package.json")
     if packages is None:
         pytest.skip("npm is not on the PATH")
-    page = new_page(live_project.url, storage_state=signed_in, bypass_csp=True)
+    page = new_page(site.url, storage_state=signed_in, bypass_csp=True)
     page.route("**/oracle/marked.js", lambda route: route.fulfill(path=packages / "marked/lib/marked.esm.js"))
     return lambda script, argument=None: page.evaluate(
         f"async (argument) => {{ {COMPARE} {script} }}", argument if argument is not None else SAMPLES
@@ -363,7 +363,7 @@ ALLOWED_TAGS = (
 ALLOWED_ATTRIBUTES = "class dir part href title target rel type tabindex align start".split()
 
 
-def test_no_text_can_do_anything(chat, live_project):
+def test_no_text_can_do_anything(chat, site):
     requests: list[str] = []
     chat.on("request", lambda request: requests.append(request.url))
     chat.evaluate(
@@ -411,18 +411,18 @@ def test_no_text_can_do_anything(chat, live_project):
             assert re.fullmatch(r"(https?|mailto|tel): _blank noopener noreferrer", link), payload
     assert len(PAYLOADS) > 60
     # The modules for code and the like are the page's own.
-    assert [one for one in requests if "/static/agui/" not in one] == [f"{live_project.url}/last"]
+    assert [one for one in requests if "/static/agui/" not in one] == [f"{site.url}/last"]
     assert chat.evaluate("window.pwned") is None
-    assert chat.url.startswith(live_project.url)
+    assert chat.url.startswith(site.url)
 
 
-def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_what_reads_markdown(chat):
+def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_what_reads_markdown(dev_chat):
     names = []
-    chat.on("request", lambda request: names.append(request.url) if "entities" in request.url else None)
-    say(chat, "say &amp; and &lt;")
-    finished(chat)
+    dev_chat.on("request", lambda request: names.append(request.url) if "entities" in request.url else None)
+    say(dev_chat, "say &amp; and &lt;")
+    finished(dev_chat)
     assert names == []
-    chat.evaluate(
+    dev_chat.evaluate(
         """async () => {
             const { MarkdownView } = await import("/static/agui/markdown/view.js");
             const view = new MarkdownView({ copy: "Copy", copied: "Copied", copyFailed: "No" });
@@ -431,14 +431,14 @@ def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_w
             view.update("Gr&uuml;&szlig;e &rarr; &nosuchname; `&uuml;`", true);
         }"""
     )
-    expect(chat.locator("#names")).to_have_text("Grüße → &nosuchname; &uuml;")
+    expect(dev_chat.locator("#names")).to_have_text("Grüße → &nosuchname; &uuml;")
     assert len(names) == 1
-    chat.route("**/markdown/nodes*.js*", lambda route: route.abort())
-    chat.reload()
-    say(chat, "list tasks")
-    finished(chat)
-    expect(chat.locator(".prose.plain").first).to_contain_text("`list_tasks`")
-    expect(chat.locator(".prose code")).to_have_count(0)
+    dev_chat.route("**/markdown/nodes*.js*", lambda route: route.abort())
+    dev_chat.reload()
+    say(dev_chat, "list tasks")
+    finished(dev_chat)
+    expect(dev_chat.locator(".prose.plain").first).to_contain_text("`list_tasks`")
+    expect(dev_chat.locator(".prose code")).to_have_count(0)
 
 
 SHOW = """async (text) => {
@@ -451,11 +451,11 @@ SHOW = """async (text) => {
 }"""
 
 
-def test_shapes_are_loaded_with_the_first_text_that_has_their_signs(chat):
+def test_shapes_are_loaded_with_the_first_text_that_has_their_signs(dev_chat):
     names = []
-    chat.on("request", lambda request: names.append(request.url) if "markdown/shapes.js" in request.url else None)
-    strong = chat.locator(".prose strong")
-    push = open_stream(chat)
+    dev_chat.on("request", lambda request: names.append(request.url) if "markdown/shapes.js" in request.url else None)
+    strong = dev_chat.locator(".prose strong")
+    push = open_stream(dev_chat)
     push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
     push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "“**plain**” — it’s <b>bold</b> 👍🏽\n\n"})
     expect(strong).to_have_text("plain")
@@ -464,23 +464,23 @@ def test_shapes_are_loaded_with_the_first_text_that_has_their_signs(chat):
     for delta in ("**今天。**很好\n\n", "Next $x_1$ and **明天。**也"):
         push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": delta})
     expect(strong).to_have_text(["plain", "今天。", "明天。"])
-    expect(chat.locator(".prose math")).to_have_count(1)
+    expect(dev_chat.locator(".prose math")).to_have_count(1)
     assert len(names) == 1
     # An answer that fails before its end shows no half marks, and loses no words.
     push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "是 **很 [长](http://e"})
     push({"type": "RUN_ERROR", "message": "It broke.", "code": "model_error"})
-    finished(chat)
-    expect(chat.locator(".prose p").last).to_have_text(re.compile(r"是 \*\*很 \[长\]\(http://e$"))
+    finished(dev_chat)
+    expect(dev_chat.locator(".prose p").last).to_have_text(re.compile(r"是 \*\*很 \[长\]\(http://e$"))
     # Without them a text is as CommonMark reads it, and the next text tries again.
-    chat.route("**/markdown/shapes.js*", lambda route: route.abort())
-    chat.reload()
-    with chat.expect_event("requestfailed"):
-        chat.evaluate(SHOW, "# 明天\n\n**后天。**呢")
-    shown = chat.locator(".shown")
+    dev_chat.route("**/markdown/shapes.js*", lambda route: route.abort())
+    dev_chat.reload()
+    with dev_chat.expect_event("requestfailed"):
+        dev_chat.evaluate(SHOW, "# 明天\n\n**后天。**呢")
+    shown = dev_chat.locator(".shown")
     expect(shown.locator("h1")).to_have_text("明天")
     expect(shown.locator("p")).to_have_text("**后天。**呢")
-    chat.unroute("**/markdown/shapes.js*")
-    chat.evaluate(SHOW, "**好的。**呢")
+    dev_chat.unroute("**/markdown/shapes.js*")
+    dev_chat.evaluate(SHOW, "**好的。**呢")
     expect(shown.last.locator("strong")).to_have_text("好的。")
 
 
@@ -507,9 +507,9 @@ def show_answer(page, text: str) -> None:
 
 
 @pytest.mark.nightly
-def test_code_in_forced_colours_has_those_of_the_system(new_page, live_project, signed_in):
+def test_code_in_forced_colours_has_those_of_the_system(new_page, site, signed_in):
     """Words of a language and what a change removes then differ by their shape."""
-    page = new_page(live_project.url, storage_state=signed_in, forced_colors="active")
+    page = new_page(site.url, storage_state=signed_in, forced_colors="active")
     show_answer(page, CODE + "\n\n```diff\n-old\n+new\n```")
     expect(page.locator(".code .removed")).to_be_visible()
     expect(page.locator(".code .keyword").first).to_be_visible()
@@ -578,8 +578,8 @@ WIDE = r"\[ " + " + ".join(f"x_{{{number}}}" for number in range(60)) + r" \]"
 
 
 @pytest.mark.parametrize("scheme", ["dark", *at_night("light")])
-def test_code_and_formulas_have_colours_that_can_be_read(new_page, live_project, signed_in, scheme: str):
-    page = new_page(live_project.url, storage_state=signed_in, color_scheme=scheme)
+def test_code_and_formulas_have_colours_that_can_be_read(new_page, site, signed_in, scheme: str):
+    page = new_page(site.url, storage_state=signed_in, color_scheme=scheme)
     show_answer(page, CODE)
     code = page.locator(".code code")
     expect(code.locator(".keyword", has_text="return")).to_be_visible()
@@ -652,8 +652,8 @@ def test_a_formula_stays_while_the_answer_grows(chat):
 
 
 @pytest.mark.nightly
-def test_a_wide_formula_scrolls_by_keyboard_on_a_phone(new_page, live_project, signed_in):
-    page = new_page(live_project.url, storage_state=signed_in, viewport={"width": 380, "height": 700})
+def test_a_wide_formula_scrolls_by_keyboard_on_a_phone(new_page, site, signed_in):
+    page = new_page(site.url, storage_state=signed_in, viewport={"width": 380, "height": 700})
     show_answer(page, f"{WIDE}\n\nAnd ${WIDE[3:-3]}$, but $y$.")
     boxes = page.locator(".formula")
     expect(boxes).to_have_count(3)

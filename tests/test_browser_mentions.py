@@ -52,10 +52,10 @@ for title in ["Buy milk", "Buy bread", "Call <b>Ada</b>"]:
 
 
 @pytest.fixture(scope="module")
-def mentioning(live_project: LiveProject, signed_in: dict, tmp_path_factory) -> Iterator[LiveProject]:
+def mentioning(site: LiveProject, signed_in: dict, tmp_path_factory) -> Iterator[LiveProject]:
     """A copy of the project, in which users mention their tasks."""
     project = tmp_path_factory.mktemp("mentioning") / "project"
-    shutil.copytree(live_project.path, project, symlinks=True)
+    shutil.copytree(site.path, project, symlinks=True)
     agent = project / "assistant/agent.py"
     agent.write_text(agent.read_text().replace("config = AgentConfig(\n", AGENT))
     (project / "assistant/mentions.py").write_text(SEARCH)

@@ -23,11 +23,11 @@ SMALL = """() => {
 
 
 @pytest.fixture
-def phone(new_page: Callable[..., Page], live_project: LiveProject, signed_in: dict) -> Page:
+def phone(new_page: Callable[..., Page], site: LiveProject, signed_in: dict) -> Page:
     """A page with two conversations, of which the second one is open, and all that is loaded in time is there."""
     page = new_page(storage_state=signed_in, **PHONE)
     with page.expect_response("**/threads/touch*.js"):
-        page.goto(live_project.url)
+        page.goto(site.url)
     for text in (TITLE, "second"):
         new_chat(page)
         say(page, text)
@@ -146,27 +146,27 @@ def test_on_screen_keyboard_covers_no_input(phone):
     assert drawer(phone).locator(".drawer-body").bounding_box()["height"] < 400
 
 
-def test_chat_on_another_page_goes_back_and_does_not_cover_the_next_page(new_page, live_project, signed_in):
-    page = new_page(live_project.url + "/admin/", storage_state=signed_in, **PHONE)
+def test_chat_on_another_page_goes_back_and_does_not_cover_the_next_page(new_page, site, signed_in):
+    page = new_page(site.url + "/admin/", storage_state=signed_in, **PHONE)
     launcher = page.get_by_role("button", name="Open the chat")
     launcher.tap()
     expect(message_box(page)).to_be_visible()
     page.go_back()
     expect(message_box(page)).to_be_hidden()
-    assert page.url == live_project.url + "/admin/"
+    assert page.url == site.url + "/admin/"
     launcher.tap()
     expect(message_box(page)).to_be_visible()
-    page.goto(live_project.url + "/admin/users/user/")
+    page.goto(site.url + "/admin/users/user/")
     expect(launcher).to_be_visible()
     expect(message_box(page)).to_be_hidden()
 
 
-def test_after_a_wrong_password_the_user_goes_on_with_the_password(new_page, live_project):
-    page = new_page(live_project.url)
-    page.get_by_label("Username").fill(live_project.username)
+def test_after_a_wrong_password_the_user_goes_on_with_the_password(new_page, site):
+    page = new_page(site.url)
+    page.get_by_label("Username").fill(site.username)
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_be_visible()
     expect(page.get_by_label("Password")).to_be_focused()
-    expect(page.get_by_label("Username")).to_have_value(live_project.username)
-    sign_in(page, live_project)
+    expect(page.get_by_label("Username")).to_have_value(site.username)
+    sign_in(page, site)

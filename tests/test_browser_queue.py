@@ -59,10 +59,10 @@ PHONE = {"viewport": {"width": 380, "height": 700}, "has_touch": True, "is_mobil
 
 
 @pytest.fixture(scope="session")
-def queue_project(live_project: LiveProject) -> Iterator[LiveProject]:
-    (live_project.path / "waiting.py").write_text(MODEL)
-    (live_project.path / "waiting.gate").touch()
-    with serve(live_project.path, AGENT_MODEL="python:waiting.model") as live:
+def queue_project(site: LiveProject) -> Iterator[LiveProject]:
+    (site.path / "waiting.py").write_text(MODEL)
+    (site.path / "waiting.gate").touch()
+    with serve(site.path, AGENT_MODEL="python:waiting.model") as live:
         yield live
 
 

@@ -67,9 +67,9 @@ model = FunctionModel(stream_function=answer)
 
 
 @pytest.fixture(scope="module")
-def citing_project(live_project: LiveProject) -> Iterator[LiveProject]:
-    (live_project.path / "citing.py").write_text(MODEL)
-    with serve(live_project.path, AGENT_MODEL="python:citing.model") as live:
+def citing_project(site: LiveProject) -> Iterator[LiveProject]:
+    (site.path / "citing.py").write_text(MODEL)
+    with serve(site.path, AGENT_MODEL="python:citing.model") as live:
         yield live
 
 

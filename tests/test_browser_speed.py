@@ -5,14 +5,13 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import element_modules, page_folders
+from conftest import ROOT, element_modules, npm_install, page_folders
 from page_costs import IDLE, answer, open_thread, settle, stream
 from pages import Page, Response, expect, finished, message_box, new_chat, open_stream, say, sign_in
-from servers import LiveProject, serve, wait_until
+from servers import LiveProject, wait_until
 from test_javascript import run_element_tests
 
 pytestmark = pytest.mark.browser
@@ -21,12 +20,6 @@ pytestmark = pytest.mark.browser
 MAX_GZIPPED_BYTES_AT_FIRST = 32_000
 MAX_GZIPPED_BYTES_IN_USE = 50_000
 MAX_GZIPPED_BYTES_WHEN_IDLE = 6_000
-PRODUCTION = {
-    "DEBUG": "0",
-    "SECRET_KEY": "only-for-a-test-on-the-loopback-interface-" + "0123456789",
-    "ALLOWED_HOSTS": "127.0.0.1",
-    "SECURE_SSL_REDIRECT": "0",
-}
 # What nobody needs to read a plain answer.
 ON_DEMAND = re.compile(
     r"attach|uploads|palette|question|drawer|chart|schema|placement|copy|undo|editor|judging|versions|rare|refused|formula|shapes"
@@ -34,19 +27,9 @@ ON_DEMAND = re.compile(
 
 
 @pytest.fixture(scope="session")
-def production(live_project: LiveProject) -> Iterator[LiveProject]:
-    """The same project, served by a second process as in production."""
-    live_project.manage("migrate", "--verbosity", "0")
-    with serve(live_project.path, **PRODUCTION) as live:
-        yield live
-
-
-@pytest.fixture(scope="session", autouse=True)
-def collected(live_project: LiveProject) -> dict[str, str]:
+def collected(site: LiveProject) -> dict[str, str]:
     """The names of the static files, as `collectstatic` has made them."""
-    live = LiveProject(live_project.path, 0, "", "", "", PRODUCTION)
-    live.manage("collectstatic", "--noinput", "--verbosity", "0")
-    return json.loads((live_project.path / "staticfiles/staticfiles.json").read_text())["paths"]
+    return json.loads((site.path / "staticfiles/staticfiles.json").read_text())["paths"]
 
 
 def loaded(page: Page) -> list[Response]:
@@ -97,11 +80,11 @@ def parted(weights: dict[str, int]) -> tuple[dict[str, int], dict[str, int]]:
     return {name: weight for name, weight in weights.items() if name not in idle}, idle
 
 
-def test_page_is_light_in_use(new_page, production):
+def test_page_is_light_in_use(new_page, site):
     page = new_page()
     responses = loaded(page)
-    page.goto(production.url)
-    sign_in(page, production)
+    page.goto(site.url)
+    sign_in(page, site)
     page.wait_for_load_state("networkidle")
     first, _ = parted(weigh(responses))
     assert total(first) < MAX_GZIPPED_BYTES_AT_FIRST
@@ -133,13 +116,13 @@ def test_first_load_in_development_is_the_element_and_what_it_imports(new_page, 
 
 
 @pytest.mark.nightly
-def test_production_loads_nothing_that_may_be_stale(new_page, production, collected):
+def test_production_loads_nothing_that_may_be_stale(new_page, site, collected):
     """Every file is named after its content, those that are imported on demand included, and kept for ever."""
     page = new_page()
     responses = []
     page.on("response", lambda response: responses.append(response) if "/static/" in response.url else None)
-    page.goto(production.url)
-    sign_in(page, production)
+    page.goto(site.url)
+    sign_in(page, site)
     read_an_answer(page)
     message_box(page).press_sequentially("/")
     expect(page.get_by_role("option").first).to_be_visible()
@@ -156,13 +139,13 @@ def test_production_loads_nothing_that_may_be_stale(new_page, production, collec
 
 
 @pytest.mark.nightly
-def test_collected_modules_import_nothing_that_may_be_stale(live_project, collected, tmp_path: Path):
+def test_collected_modules_import_nothing_that_may_be_stale(site, collected, tmp_path: Path):
     node = shutil.which("node")
-    folders = {folder.name for folder in page_folders(live_project.path)}
+    folders = {folder.name for folder in page_folders(site.path)}
     for name, hashed in collected.items():
         if name.partition("/")[0] not in folders or not name.endswith(".js"):
             continue
-        path = live_project.path / "staticfiles" / hashed
+        path = site.path / "staticfiles" / hashed
         text = path.read_text()
         # The table of entities and the styles in modules are texts of many lines, which stay.
         code = re.sub(r"`\n[.@:][^`]*`", "", text)
@@ -176,14 +159,35 @@ def test_collected_modules_import_nothing_that_may_be_stale(live_project, collec
             subprocess.run([node, "--check", tmp_path / "module.mjs"], check=True, timeout=60)
 
 
-def test_no_module_hides_a_name_of_the_browser(chat, live_project):
+def test_no_module_hides_a_name_of_the_browser(chat, site):
     """Modules that are joined share a scope: where one declares `open`, all others would find it."""
     names = chat.evaluate("() => { const all = []; for (const name in window) all.push(name); return all; }")
     names += chat.evaluate("() => Object.getOwnPropertyNames(window)")
     assert {"open", "status", "Text"} <= set(names)
-    for path in element_modules(live_project.path):
+    for path in element_modules(site.path):
         declared = re.findall(r"^(?:export )?(?:async )?(?:function\*?|class|const|let) (\w+)", path.read_text(), re.M)
         assert not set(declared) & set(names), path.name
+
+
+def test_no_module_of_production_uses_a_name_before_it_is_declared(collected, site, tmp_path: Path):
+    """As the minifier has made of some of them."""
+    modules = npm_install(ROOT / "tests/element/package.json")
+    if modules is None:
+        pytest.skip("npm is not on the PATH")
+    shutil.copy(ROOT / "tests/element/declared-first.mjs", tmp_path)
+    (tmp_path / "node_modules").symlink_to(modules)
+
+    def find_faults(*paths: Path) -> str:
+        command = ["node", "declared-first.mjs", *paths]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60).stdout
+
+    wrong = tmp_path / "wrong.js"
+    wrong.write_text("function f(e){const{word:n}={...W,...t.strings},t=e.host;return()=>later(n);const later=1}")
+    assert find_faults(wrong).count("\n") == 1
+    ours = {folder.name for folder in page_folders(site.path)}
+    names = [hashed for name, hashed in collected.items() if name.partition("/")[0] in ours and name.endswith(".js")]
+    assert len(names) > 100
+    assert find_faults(*(site.path / "staticfiles" / name for name in names)) == ""
 
 
 LEAN = """
@@ -196,9 +200,9 @@ for path in (path for folder in sys.argv[1:] for path in Path(folder).rglob("*.j
 
 
 @pytest.mark.nightly
-def test_minified_modules_pass_their_tests(live_project, environment: Path, tmp_path: Path):
+def test_minified_modules_pass_their_tests(site, environment: Path, tmp_path: Path):
     for part in ("agui", "config"):
-        shutil.copytree(live_project.path / part, tmp_path / part)
+        shutil.copytree(site.path / part, tmp_path / part)
     subprocess.run(
         [environment / "bin/python", "-c", LEAN, *page_folders(tmp_path)], cwd=tmp_path, check=True, timeout=60
     )

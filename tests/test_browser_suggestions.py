@@ -35,9 +35,9 @@ model = FunctionModel(suggest, stream_function=answer)
 
 
 @pytest.fixture
-def suggesting(new_page, live_project: LiveProject, signed_in: dict) -> Iterator[Page]:
-    (live_project.path / "suggesting.py").write_text(MODEL)
-    with serve(live_project.path, AGENT_MODEL="python:suggesting.model") as live:
+def suggesting(new_page, site: LiveProject, signed_in: dict) -> Iterator[Page]:
+    (site.path / "suggesting.py").write_text(MODEL)
+    with serve(site.path, AGENT_MODEL="python:suggesting.model") as live:
         yield new_page(live.url, storage_state=signed_in)
 
 

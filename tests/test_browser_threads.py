@@ -60,19 +60,19 @@ print(json.dumps(sessions))
 
 
 @pytest.fixture(scope="session")
-def sessions(live_project: LiveProject) -> dict[str, str]:
-    output = live_project.manage("shell", "-v", "0", "-c", MAKE.replace("PEOPLE", json.dumps(PEOPLE)))
+def sessions(site: LiveProject) -> dict[str, str]:
+    output = site.manage("shell", "-v", "0", "-c", MAKE.replace("PEOPLE", json.dumps(PEOPLE)))
     return json.loads(output.splitlines()[-1])
 
 
 @pytest.fixture
-def page_of(new_page: Callable[..., Page], live_project: LiveProject, sessions: dict[str, str]):
+def page_of(new_page: Callable[..., Page], site: LiveProject, sessions: dict[str, str]):
     """Open the page of one of PEOPLE."""
 
     def open_page(name: str, path: str = "/", **options) -> Page:
         page = new_page(**({"viewport": NARROW} | options))
-        page.context.add_cookies([{"name": "sessionid", "value": sessions[name], "url": live_project.url}])
-        page.goto(live_project.url + path)
+        page.context.add_cookies([{"name": "sessionid", "value": sessions[name], "url": site.url}])
+        page.goto(site.url + path)
         expect(message_box(page)).to_be_visible()
         return page
 
@@ -427,8 +427,8 @@ def test_answer_that_ends_while_nobody_looks_is_marked(scripted, go_on):
 # --- Which is open
 
 
-def test_link_leads_through_the_login_to_its_conversation(new_page, live_project, sessions):
-    page = new_page(f"{live_project.url}/?thread=link-01")
+def test_link_leads_through_the_login_to_its_conversation(new_page, site, sessions):
+    page = new_page(f"{site.url}/?thread=link-01")
     page.get_by_label("Username").fill("link")
     page.get_by_label("Password").fill("secret-1234")
     page.get_by_role("button", name="Sign in").click()
@@ -483,8 +483,8 @@ def test_page_is_told_the_title(page_of):
     expect(page).to_have_title(re.compile("^A new question . "))
 
 
-def test_the_first_step_back_closes_a_list_that_covers_the_chat(new_page, live_project, signed_in):
-    page = new_page(live_project.url, storage_state=signed_in, viewport={"width": 380, "height": 800})
+def test_the_first_step_back_closes_a_list_that_covers_the_chat(new_page, site, signed_in):
+    page = new_page(site.url, storage_state=signed_in, viewport={"width": 380, "height": 800})
     page.evaluate("history.pushState(null, '', '?here')")
     page.get_by_role("button", name="Conversations", exact=True).click()
     search = page.get_by_role("searchbox")

@@ -68,10 +68,10 @@ customElements.whenDefined("agui-chat").then(() => {
 
 
 @pytest.fixture(scope="module")
-def paged_project(live_project: LiveProject) -> Iterator[LiveProject]:
+def paged_project(site: LiveProject) -> Iterator[LiveProject]:
     """The same project, served by another process with the model above."""
-    (live_project.path / "paged.py").write_text(MODEL)
-    with serve(live_project.path, AGENT_MODEL="python:paged.model") as live:
+    (site.path / "paged.py").write_text(MODEL)
+    with serve(site.path, AGENT_MODEL="python:paged.model") as live:
         yield live
 
 
@@ -146,8 +146,8 @@ def test_page_has_the_systems_colours_until_the_example_changes_the_theme_for_go
 
 def test_page_looks_busy_until_its_tools_have_given_what_they_return(tools):
     held: list = []
-    tools.route("**/frontend-tools.js", lambda route: held.append(route))
-    with tools.expect_request("**/frontend-tools.js"):
+    tools.route("**/frontend-tools*.js", lambda route: held.append(route))
+    with tools.expect_request("**/frontend-tools*.js"):
         call(tools, ("echo", {"text": "hi"}))
     drawn(tools)
     assert tools.get_by_role("button", name="Stop").is_visible()
@@ -307,7 +307,7 @@ def test_state_is_set_sent_and_told_without_loops(chat):
     chat.wait_for_function("() => JSON.stringify(told.at(-1)) === '{}'")
 
 
-def test_what_a_page_sets_before_the_element_is_defined_counts(new_page, signed_in, live_project):
+def test_what_a_page_sets_before_the_element_is_defined_counts(new_page, signed_in, site):
     page = new_page(storage_state=signed_in)
     page.add_init_script("""document.addEventListener("readystatechange", () => {
         const chat = document.querySelector("agui-chat");
@@ -318,7 +318,7 @@ def test_what_a_page_sets_before_the_element_is_defined_counts(new_page, signed_
     }, { once: true })""")
     bodies: list[dict] = []
     page.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
-    page.goto(live_project.url)
+    page.goto(site.url)
     say(page, "early")
     expect(card(page, "Early")).to_have_attribute("data-status", "success")
     finished(page)

@@ -120,7 +120,8 @@ def test_modules_of_the_engines_parts_are_files_of_their_own_that_use_what_the_p
 @pytest.fixture
 def weather() -> Iterator[dict[str, str]]:
     """A chat, and what the part of somebody else has in its folder."""
-    part = SimpleNamespace(page_modules={"activity:map": "weather/map.js", "activity:gone": "weather/gone.js"})
+    modules = {"activity:map": "weather/map.js", "activity:gone": "weather/gone.js"}
+    part = SimpleNamespace(name="weather", label="weather", page_modules=modules)
     files = {
         "agui/agui-chat.js": 'import { a } from "./shared.js";\nexport const load = () => import("./later.js");\n'
         "// why\nexport const chat = a;\n",
@@ -137,7 +138,7 @@ def weather() -> Iterator[dict[str, str]]:
         yield files
 
 
-def test_a_module_of_a_part_is_joined_and_minified_and_has_no_second_copy_of_the_pages(
+def test_a_module_of_somebody_elses_part_is_joined_and_has_no_second_copy_of_the_pages(
     tmp_path: Path, settings: Any, weather: dict[str, str]
 ):
     texts = processed(tmp_path, weather)
@@ -145,7 +146,8 @@ def test_a_module_of_a_part_is_joined_and_minified_and_has_no_second_copy_of_the
     assert 'globalThis[Symbol.for("agui")]' in drawn
     assert "shared" not in drawn
     assert "line.js" not in drawn
-    assert "why" not in drawn
+    # The minifier may get wrong what our tests don't know.
+    assert "// why\n" in drawn
     # A copy of a small module of the element finds its own neighbours.
     assert re.search(r'import\("\.\./agui/later\.[0-9a-f]{12}\.js"\)', drawn)
     assert texts["weather/script.js"] == weather["weather/script.js"]
@@ -182,7 +184,11 @@ JOIN = 'import { a } from "../agui/shared.js";\nexport const join = () => [a, im
 
 def test_what_every_page_loads_of_parts_comes_in_the_pages_file(tmp_path: Path, settings: Any, weather: dict[str, str]):
     two = [("weather", "composer:weather"), ("sea", "answer:sea")]
-    added = [SimpleNamespace(page_modules={place: f"{folder}/join.js"}) for folder, place in two]
+    added = [
+        SimpleNamespace(name=f"agui.contrib.{folder}", label=folder, page_modules={place: f"{folder}/join.js"})
+        for folder, place in two
+    ]
+    added.append(SimpleNamespace(name="other", label="other", page_modules={"composer:other": "weather/join.js"}))
     for folder, _ in two:
         weather |= {f"{folder}/join.js": JOIN, f"{folder}/deep.js": "export const deep = 1;\n"}
     with pytest.MonkeyPatch.context() as patch:
@@ -193,6 +199,7 @@ def test_what_every_page_loads_of_parts_comes_in_the_pages_file(tmp_path: Path, 
         # The last module makes the element, which looks for them at once.
         assert 0 < page.index(f'["{place}"]=(()=>') < page.index('Symbol.for("agui")]=')
         assert re.search(rf'import\("\.\./{folder}/deep\.[0-9a-f]{{12}}\.js"\)', page)
+    assert "composer:other" not in page
 
 
 def test_a_module_that_shares_another_one_with_its_part_stays_a_file_of_its_own(weather: dict[str, str]):
@@ -212,7 +219,6 @@ def test_a_part_that_is_written_otherwise_is_served_with_its_imports(
     texts = processed(tmp_path, weather)
     assert re.search(r"\./line\.[0-9a-f]{12}\.js", texts["weather/map.js"])
     assert re.search(r"\.\./agui/shared\.[0-9a-f]{12}\.js", texts["weather/map.js"])
-    assert "why" not in texts["weather/map.js"]
     assert "globalThis" in texts["agui/agui-chat.js"]
 
 

@@ -175,7 +175,8 @@ function several(field, strings) {
     const name = kind === "map" ? h("input", nameLook) : null;
     if (name) name.value = key ?? "";
     const shown = /** @type {NonNullable<Field["item"]>} */ (item)(value);
-    const { element, read } = view({ ...shown, label: name ? strings.entryValue : label }, strings);
+    const named = { ...shown, label: name ? strings.entryValue : label };
+    const { element, read } = view(named, strings);
     const isFolded = value !== undefined && beginsFolded(before);
     const fold = !name && shown.kind === "group" && foldedRow(element, shown, strings, isFolded);
     const onremove = () => {

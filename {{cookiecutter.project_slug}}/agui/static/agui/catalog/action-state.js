@@ -104,11 +104,11 @@ function tellFailure(button, label) {
   const panel = button.closest(".panel");
   if (!(root instanceof ShadowRoot) || !panel) return;
   const host = /** @type {import("../agui-chat.d.ts").AguiChatElement} */ (root.host);
-  const { actionFailed } = { ...ACTION_STATE_WORDS, ...host.strings };
+  const words = { ...ACTION_STATE_WORDS, ...host.strings };
   adopt(panel, STYLE);
   panel.querySelector(".action-failure")?.remove();
   const notice = h("p", { class: "action-failure", role: "alert" });
   panel.append(notice);
-  notice.textContent = format(actionFailed, { action: label });
+  notice.textContent = format(words.actionFailed, { action: label });
   setTimeout(() => notice.remove(), SECONDS * 1000);
 }

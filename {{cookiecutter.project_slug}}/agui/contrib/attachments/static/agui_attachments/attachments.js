@@ -174,7 +174,8 @@ async function showPicture(face, file) {
     const { width, height } = picture;
     const side = Math.min(width, height);
     const canvas = h("canvas", { width: THUMBNAIL, height: THUMBNAIL, "aria-hidden": "true" });
-    const [left, top] = [(width - side) / 2, (height - side) / 2];
+    const left = (width - side) / 2;
+    const top = (height - side) / 2;
     const place = canvas.getContext("2d");
     place?.drawImage(picture, left, top, side, side, 0, 0, THUMBNAIL, THUMBNAIL);
     picture.close();

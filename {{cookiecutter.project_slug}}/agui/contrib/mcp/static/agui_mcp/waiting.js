@@ -28,9 +28,9 @@ export function join(composer, { host }) {
     const headers = { Accept: "application/json" };
     // The line can do without what fails now: it looks again when the user comes back.
     const response = await host.client.send(url, { headers }).catch(() => null);
-    const { count = 0, text = "" } = (await response?.json()) ?? {};
-    setText(link, text);
-    link.hidden = !count;
+    const found = await response?.json();
+    setText(link, found?.text ?? "");
+    link.hidden = !found?.count;
   };
   document.addEventListener("visibilitychange", look);
   look();
