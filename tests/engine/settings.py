@@ -1,6 +1,7 @@
 """The settings of the project under test, without what its .env and its owner have changed about the engine."""
 
 import os
+from importlib.util import find_spec
 
 from config.settings import *  # noqa: F403
 
@@ -13,3 +14,7 @@ AGUI: dict[str, object] = {}  # The engine's defaults: no Redis, no workers, no 
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 # The real ones are slow on purpose: half a second for each user that a test makes.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# The part `oauth` works as soon as its library is an app of the project.
+if "agui.contrib.oauth" in INSTALLED_APPS and find_spec("oauth2_provider"):  # noqa: F405
+    INSTALLED_APPS = [*INSTALLED_APPS, "oauth2_provider"]  # noqa: F405

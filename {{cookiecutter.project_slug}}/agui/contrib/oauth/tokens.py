@@ -1,0 +1,35 @@
+"""Tokens for codes and for refresh tokens, and the end of a token. The toolkit does the work."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from oauth2_provider.views import RevokeTokenView, TokenView
+
+from agui.contrib.oauth.addresses import resource_of
+from agui.contrib.oauth.validator import HostViewMixin
+
+
+class TokenEndpoint(HostViewMixin, TokenView):
+    """POST a code or a refresh token to get an access token and the next refresh token."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        form = request.POST.copy()
+        for values in form.lists():
+            # A database of a project may refuse it with an error.
+            if any("\0" in value for value in values[1]):
+                return _error("invalid_request", "A value has a zero byte.")
+        resources = [resource_of(request, url) for url in form.getlist("resource")]
+        if None in resources:
+            return _error("invalid_target", "This site has no such MCP endpoint.")
+        form.setlist("resource", list(dict.fromkeys(resources)))
+        request.POST = form  # type: ignore[assignment]
+        return self.authorization_flow_token_response(request)
+
+
+class RevokeEndpoint(HostViewMixin, RevokeTokenView):
+    """POST a token to end it, and with it the connection that it belongs to (RFC 7009)."""
+
+
+def _error(code: str, description: str) -> HttpResponse:
+    body = {"error": code, "error_description": description}
+    return JsonResponse(body, status=400, headers={"Cache-Control": "no-store"})
