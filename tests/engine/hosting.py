@@ -31,6 +31,9 @@ def known_client(client_id: str = CLAUDE, *redirect_uris: str, **fields: Any) ->
     return model.objects.create(client_id=client_id, **values)
 
 
+add_client = sync_to_async(known_client)
+
+
 class Host:
     """One host, and the browser of the user who connects it."""
 
@@ -134,7 +137,3 @@ def text_of(response: Any) -> str:
     result = json.loads(response.content)["result"]
     assert not result.get("isError"), result
     return str(result["content"][0]["text"])
-
-
-async def rows(queryset: Any) -> list[Any]:
-    return await sync_to_async(list)(queryset)

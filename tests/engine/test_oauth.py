@@ -74,7 +74,7 @@ async def test_host_finds_all_addresses_from_the_first_refusal(host: Host):
 async def test_each_form_of_the_address_is_one_resource(host: Host, typed: str):
     """People type the address as they like, and hosts compare the document with what was typed."""
     refused = await host.call("ping", path=f"/{typed}")
-    assert f"oauth-protected-resource/{typed}\"" in refused["WWW-Authenticate"]
+    assert f'oauth-protected-resource/{typed}"' in refused["WWW-Authenticate"]
     found = await document(host, f"oauth-protected-resource/{typed}")
     assert found["resource"] == f"{SITE}/{typed}"
     code = await host.get_code(resource=found["resource"])

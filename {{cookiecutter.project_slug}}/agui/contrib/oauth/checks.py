@@ -15,10 +15,11 @@ def check_provider(**kwargs: Any) -> list[checks.CheckMessage]:
     if not is_active():
         return []
     messages: list[checks.CheckMessage] = []
-    for name in conflicts(settings.OAUTH2_PROVIDER):
+    own = getattr(settings, "OAUTH2_PROVIDER", {})
+    for name in conflicts(own):
         messages.append(
             checks.Error(
-                f"OAUTH2_PROVIDER[{name!r}] is {settings.OAUTH2_PROVIDER[name]!r}, which is not "
+                f"OAUTH2_PROVIDER[{name!r}] is {own[name]!r}, which is not "
                 "safe for MCP hosts.",
                 hint="Remove it: agui.contrib.oauth sets it.",
                 id="agui_oauth.E001",

@@ -104,9 +104,11 @@ class DocumentFetcher(SafeMetadataFetcher):
         # ChatGPT prefers private_key_jwt and can do without (django-oauth-toolkit #1845).
         methods = document.get("token_endpoint_auth_methods_supported")
         if isinstance(methods, list) and "none" in methods:
-            adapted["token_endpoint_auth_method"] = "none"
+            adapted["token_endpoint_auth_method"] = "none"  # noqa: S105
         grants = document.get("grant_types")
-        if isinstance(grants, list) and "authorization_code" in grants:
+        if isinstance(grants, list):
+            if "authorization_code" not in grants:
+                raise CIMDError("the client of the document asks for no codes")
             adapted["grant_types"] = ["authorization_code"]
         # One address that can't be used would refuse the whole client.
         adapted["redirect_uris"] = acceptable_uris(document.get("redirect_uris"))

@@ -20,7 +20,7 @@ class OauthSettings(Section):
     client_hosts: list[str] | None = Field(
         None,
         description="The hosts whose client metadata documents are accepted, such as "
-        "`[\"claude.ai\", \"chatgpt.com\", \".example.com\"]`; None accepts all.",
+        '`["claude.ai", "chatgpt.com", ".example.com"]`; None accepts all.',
     )
     registration: bool = Field(
         False,

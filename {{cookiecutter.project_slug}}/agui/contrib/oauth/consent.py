@@ -14,6 +14,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_protect
 from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
 from oauth2_provider.models import get_application_model
+from oauth2_provider.oauth2_backends import OAuthLibCore
 from oauth2_provider.views.base import BaseAuthorizationView
 from oauthlib.oauth2.rfc6749.errors import CustomOAuth2Error, OAuth2Error
 
@@ -37,9 +38,18 @@ class Asked:
         return str(self.credentials["redirect_uri"])
 
 
+class AddressOnly(OAuthLibCore):
+    """Reads what an app asks for from the address of the page, and nothing from its form."""
+
+    def extract_body(self, request: HttpRequest) -> list[tuple[str, str]]:
+        return []
+
+
 @method_decorator(csrf_protect, name="dispatch")
 class ConsentView(HostViewMixin, BaseAuthorizationView):
     """GET the question, POST the decision. Both ask the person to sign in first."""
+
+    oauthlib_backend_class = AddressOnly
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:

@@ -25,6 +25,7 @@ from agui.http.auth import ask_hook, get_user
 from agui.http.tokens import bearer_token
 from agui.namespaces import FIRST_AGENT
 
+TOO_LITTLE = "The connection does not allow this: connect again and allow more."
 UNKNOWN = "The token is not for this endpoint, has expired or was revoked."
 
 
@@ -32,7 +33,6 @@ class InsufficientScope(Forbidden):
     """The connection does not allow the call. The host can ask the user for more."""
 
     code = "insufficient_scope"
-    message = "The connection does not allow this: connect again and allow more."
 
 
 class ConnectedMcpView(McpView):
@@ -66,7 +66,7 @@ class ConnectedMcpView(McpView):
         needed = needed_scopes(message, self.endpoint.registry)
         if not set(needed) <= connection.scopes:
             challenge = _challenge(request, needed, error="insufficient_scope")
-            raise InsufficientScope(headers={"WWW-Authenticate": challenge})
+            raise InsufficientScope(TOO_LITTLE, headers={"WWW-Authenticate": challenge})
 
 
 def _find(token: str, resource: str) -> tuple[Any, Connection] | None:

@@ -26,7 +26,7 @@ def authorization_server(request: HttpRequest, path: str = "") -> HttpResponse:
     def url(name: str) -> str:
         return site + reverse(f"agui_oauth:{name}")
 
-    document = {
+    document: dict[str, object] = {
         "issuer": site,
         "authorization_endpoint": url("authorize"),
         "token_endpoint": url("token"),
@@ -59,7 +59,7 @@ def protected_resource(request: HttpRequest, path: str = "") -> HttpResponse:
         resource, name = f"{site}/{path}", view.endpoint.config.name
     else:
         resource, name = canonical_resource(request, FIRST_AGENT), ""
-    document = {
+    document: dict[str, object] = {
         "resource": resource,
         "authorization_servers": [site],
         "scopes_supported": list(SCOPES),

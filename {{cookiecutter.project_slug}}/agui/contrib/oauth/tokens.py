@@ -19,9 +19,10 @@ class TokenEndpoint(HostViewMixin, TokenView):
             if any("\0" in value for value in values[1]):
                 return _error("invalid_request", "A value has a zero byte.")
         resources = [resource_of(request, url) for url in form.getlist("resource")]
+        known = {resource for resource in resources if resource is not None}
         if None in resources:
             return _error("invalid_target", "This site has no such MCP endpoint.")
-        form.setlist("resource", list(dict.fromkeys(resources)))
+        form.setlist("resource", sorted(known))
         request.POST = form  # type: ignore[assignment]
         return self.authorization_flow_token_response(request)
 
