@@ -17,4 +17,4 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 # The part `oauth` works as soon as its library is an app of the project.
 if "agui.contrib.oauth" in INSTALLED_APPS and find_spec("oauth2_provider"):  # noqa: F405
-    INSTALLED_APPS = [*INSTALLED_APPS, "oauth2_provider"]  # noqa: F405
+    INSTALLED_APPS = [*dict.fromkeys([*INSTALLED_APPS, "oauth2_provider"])]  # noqa: F405

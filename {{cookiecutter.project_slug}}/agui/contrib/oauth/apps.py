@@ -16,7 +16,17 @@ from agui.sentences import wording
 if TYPE_CHECKING:
     from agui.actor import Actor
 
-SECRETS = ("token", "token_checksum", "code", "code_challenge", "nonce", "claims")
+HIDDEN = {
+    *("id", "user", "application", "token", "token_checksum", "token_family", "id_token"),
+    *("source_refresh_token", "access_token", "code", "code_challenge", "nonce", "claims"),
+}
+
+
+class AppData(PersonalData):
+    """Rows of the toolkit, each with the app that it belongs to."""
+
+    def extra(self, row: Any) -> dict[str, Any]:
+        return {"app": str(row.application or "")}
 
 
 class OauthConfig(Part):
@@ -46,7 +56,8 @@ class OauthConfig(Part):
         if not provider.is_active() or actor.user.pk is None:
             return
         for name, rows in _rows().items():
-            yield PersonalData(f"oauth_{name}", rows.filter(user=actor.user.pk), hidden=SECRETS)
+            own = rows.filter(user=actor.user.pk).select_related("application")
+            yield AppData(f"oauth_{name}", own, hidden=HIDDEN)
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         if not provider.is_active():

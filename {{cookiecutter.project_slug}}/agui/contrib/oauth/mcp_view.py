@@ -7,10 +7,7 @@ connection that is revoked, or an account that is disabled, is refused at the ne
 import hashlib
 from typing import Any
 
-from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponseBase
-from django.urls import resolve, reverse
-from django.views.decorators.csrf import csrf_exempt
 from oauth2_provider.models import get_access_token_model
 
 from agui import clock
@@ -23,7 +20,6 @@ from agui.contrib.oauth.scopes import SCOPES, needed_scopes
 from agui.errors import Forbidden, Unauthorized
 from agui.http.auth import ask_hook, get_user
 from agui.http.tokens import bearer_token
-from agui.namespaces import FIRST_AGENT
 
 TOO_LITTLE = "The connection does not allow this: connect again and allow more."
 UNKNOWN = "The token is not for this endpoint, has expired or was revoked."
@@ -91,17 +87,3 @@ def _challenge(request: HttpRequest, scopes: tuple[str, ...], error: str = "") -
     values = {"error": error, "resource_metadata": document_url(request), "scope": " ".join(scopes)}
     pairs = [f'{name}="{value}"' for name, value in values.items() if value]
     return f"Bearer {', '.join(pairs)}"
-
-
-@csrf_exempt
-async def root_mcp(request: HttpRequest) -> HttpResponseBase:
-    """Serve the first agent at /mcp, too: some hosts find no other path."""
-    view = resolve(reverse(f"{FIRST_AGENT}:mcp")).func
-    response: HttpResponseBase = await view(request)
-    return response
-
-
-root_mcp.login_required = False  # type: ignore[attr-defined]
-for database in connections:
-    # The view itself is exempt, too.
-    transaction.non_atomic_requests(database)(root_mcp)

@@ -7,16 +7,15 @@ Each answers with and without the last slash, because a redirect loses the body 
 from django.urls import path
 
 from agui.contrib.oauth import metadata
+from agui.contrib.oauth.addresses import RESOURCE_DOCUMENT as RESOURCE
+from agui.contrib.oauth.addresses import SERVER_DOCUMENT as SERVER
+from agui.contrib.oauth.addresses import root_mcp
 from agui.contrib.oauth.clients import register
 from agui.contrib.oauth.connections import connections_page
 from agui.contrib.oauth.consent import ConsentView
-from agui.contrib.oauth.mcp_view import root_mcp
 from agui.contrib.oauth.tokens import RevokeEndpoint, TokenEndpoint
 
 app_name = "agui_oauth"
-
-SERVER = ".well-known/oauth-authorization-server"
-RESOURCE = ".well-known/oauth-protected-resource"
 
 urlpatterns = [
     path(SERVER, metadata.authorization_server),
