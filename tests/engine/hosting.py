@@ -5,17 +5,43 @@ import hashlib
 import json
 import re
 import secrets
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user_model
 from django.test import AsyncClient
-from oauth2_provider.models import get_application_model
+from django.urls import include, path
+from django.utils import timezone
+from oauth2_provider.models import (
+    get_access_token_model,
+    get_application_model,
+    get_grant_model,
+    get_refresh_token_model,
+)
+
+from agui import get_urls
+from agui.contrib.oauth import provider
+from engine import urls
 
 SITE = "http://testserver"
 RESOURCE = f"{SITE}/agent/mcp/"
 CLAUDE = "https://claude.ai/oauth/mcp-oauth-client-metadata"
 CALLBACK = "https://claude.ai/api/mcp/auth_callback"
+
+
+def open_doors(settings: Any, **oauth: Any) -> None:
+    """Serve two agents to MCP clients and let people sign in, as after the steps of connect-hosts.md."""
+    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}, "OAUTH": oauth}
+    settings.OAUTH2_PROVIDER = provider.merged({})
+    routes = [
+        *get_urls(urls.view),
+        *get_urls(urls.open_view, "second/", namespace="second"),
+        path("accounts/", include("django.contrib.auth.urls")),
+        path("", include("agui.contrib.oauth.urls")),
+    ]
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
 
 
 def known_client(client_id: str = CLAUDE, *redirect_uris: str, **fields: Any) -> Any:
@@ -137,3 +163,16 @@ def text_of(response: Any) -> str:
     result = json.loads(response.content)["result"]
     assert not result.get("isError"), result
     return str(result["content"][0]["text"])
+
+
+def leave_old_rows() -> None:
+    """Leave what there is of connections that ended long ago."""
+    user = get_user_model().objects.create(username="was connected")
+    client, old = known_client(), timezone.now() - timedelta(days=99)
+    known_client("https://unused.example/client.json", registration_source="dcr")
+    get_application_model().objects.update(updated=old)
+    own = {"user": user, "application": client, "resource": [RESOURCE]}
+    get_grant_model().objects.create(code="old", expires=old, **own)
+    access = get_access_token_model().objects.create(token="old", expires=old, **own)
+    get_refresh_token_model().objects.create(token="old", access_token=access, **own)
+    get_refresh_token_model().objects.create(token="older", revoked=old, **own)

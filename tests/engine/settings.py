@@ -7,6 +7,7 @@ from config.settings import *  # noqa: F403
 
 # A title is one more request to a model, which tests of providers don't expect.
 os.environ["MAKE_TITLES"] = "0"
+os.environ.pop("MCP_ENDPOINT", None)
 
 ROOT_URLCONF = "engine.urls"
 AGENT_MODEL = "demo"

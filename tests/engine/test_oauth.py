@@ -9,29 +9,20 @@ pytest.importorskip("oauth2_provider")
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Permission
-from django.urls import include, path
 from oauth2_provider.models import AccessToken, Application, RefreshToken
 
-from agui import get_urls
 from agui.contrib.oauth import connections
 from agui.models import AuditRecord
 from engine import urls
 from engine.conftest import Client
-from engine.hosting import CALLBACK, CLAUDE, RESOURCE, SITE, Host, answered, known_client, text_of
+from engine.hosting import CALLBACK, CLAUDE, RESOURCE, SITE, Host, answered, known_client, open_doors, text_of
 
 pytestmark = pytest.mark.database
 
 
 @pytest.fixture(autouse=True)
 def mounted(settings: Any) -> None:
-    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}}
-    routes = [
-        *get_urls(urls.view),
-        *get_urls(urls.open_view, "second/", namespace="second"),
-        path("accounts/", include("django.contrib.auth.urls")),
-        path("", include("agui.contrib.oauth.urls")),
-    ]
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
+    open_doors(settings)
 
 
 @pytest.fixture

@@ -11,28 +11,30 @@ pytest.importorskip("oauth2_provider")
 
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient
-from django.urls import include, path
 from django.utils import timezone
 from oauth2_provider.models import AccessToken, Grant, RefreshToken, set_token_value
 
-from agui import get_urls
 from agui.contrib.oauth.mcp_view import ConnectedMcpView
 from engine import urls
-from engine.hosting import CALLBACK, CLAUDE, RESOURCE, SITE, Host, add_client, answered, known_client, text_of
+from engine.hosting import (
+    CALLBACK,
+    CLAUDE,
+    RESOURCE,
+    SITE,
+    Host,
+    add_client,
+    answered,
+    known_client,
+    open_doors,
+    text_of,
+)
 
 pytestmark = pytest.mark.database
 
 
 @pytest.fixture(autouse=True)
 def mounted(settings: Any) -> None:
-    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}}
-    routes = [
-        *get_urls(urls.view),
-        *get_urls(urls.open_view, "second/", namespace="second"),
-        path("accounts/", include("django.contrib.auth.urls")),
-        path("", include("agui.contrib.oauth.urls")),
-    ]
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
+    open_doors(settings)
 
 
 @pytest.fixture

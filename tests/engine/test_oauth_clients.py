@@ -13,18 +13,15 @@ from asgiref.sync import sync_to_async
 from django.core import checks
 from django.core.cache import cache
 from django.core.management import call_command
-from django.urls import include, path
 from django.utils import timezone
 from oauth2_provider.cimd import CIMDError, SafeMetadataFetcher
 from oauth2_provider.models import AccessToken, Application, Grant, RefreshToken
 
-from agui import get_urls
 from agui.actor import Actor
 from agui.contrib.oauth import provider
 from agui.contrib.oauth.apps import OauthConfig
 from agui.contrib.oauth.checks import check_deployment, check_provider
-from engine import urls
-from engine.hosting import CALLBACK, CLAUDE, Host, add_client, answered, text_of
+from engine.hosting import CALLBACK, CLAUDE, Host, add_client, answered, open_doors, text_of
 
 pytestmark = pytest.mark.database
 
@@ -59,13 +56,7 @@ DOCUMENTS: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def mounted(settings: Any) -> None:
-    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}}
-    routes = [
-        *get_urls(urls.view),
-        path("accounts/", include("django.contrib.auth.urls")),
-        path("", include("agui.contrib.oauth.urls")),
-    ]
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
+    open_doors(settings)
 
 
 @pytest.fixture(autouse=True)
@@ -292,7 +283,7 @@ async def test_rows_that_are_over_are_pruned(user: Any, capsys: Any):
     await Grant.objects.aupdate(expires=long_ago)
     await AccessToken.objects.aupdate(expires=long_ago)
     await RefreshToken.objects.exclude(revoked=None).aupdate(revoked=long_ago)
-    for _ in range(2):
+    for _ in range(2):  # The hosts go after their tokens
         await sync_to_async(call_command)("prune_agent_data")
     for model in (Grant, RefreshToken, AccessToken, Application):
         assert not await model.objects.aexists(), model
@@ -309,7 +300,6 @@ async def test_document_of_a_user_lists_their_connections(user: Any, other: Any)
 
     found = await sync_to_async(collect)()
     assert {name: len(rows) for name, (rows, _) in found.items()} == {
-        "oauth_codes": 0,
         "oauth_access_tokens": 1,
         "oauth_refresh_tokens": 1,
     }
@@ -330,9 +320,19 @@ def test_settings_of_a_project_win_and_unsafe_ones_are_errors(settings: Any):
 
 def test_checks_say_what_is_missing(settings: Any):
     assert check_provider() == []
+    settings.ROOT_URLCONF = "engine.urls"
+    assert [message.id for message in check_provider()] == ["agui_oauth.W001"]
+
+
+def test_project_that_uses_the_toolkit_for_itself_alone_is_left_alone(settings: Any):
     settings.AGUI = {}
     settings.ROOT_URLCONF = "engine.urls"
-    assert [message.id for message in check_provider()] == ["agui_oauth.W001", "agui_oauth.W002"]
+    settings.OAUTH2_PROVIDER = {"PKCE_REQUIRED": False}
+    part = OauthConfig.create("agui.contrib.oauth")
+    part.ready()
+    assert settings.OAUTH2_PROVIDER == {"PKCE_REQUIRED": False}
+    assert part.routes() == {}  # type: ignore[attr-defined]
+    assert check_provider() == check_deployment() == []
 
 
 @pytest.mark.parametrize(("url", "is_fine"), [(None, False), ("http://x.example", False), ("https://x.example", True)])

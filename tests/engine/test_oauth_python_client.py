@@ -12,23 +12,17 @@ pytest.importorskip("oauth2_provider")
 
 import httpx2
 from django.core.handlers.asgi import ASGIHandler
-from django.urls import include, path
 from mcp import Client as McpClient
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 from oauth2_provider.models import AccessToken, Application
 
-from agui import get_urls
-from agui.contrib.oauth import provider
-from engine import urls
-from engine.hosting import add_client
+from engine.hosting import add_client, open_doors
 from engine.serving import serving
 
 CALLBACK = "http://127.0.0.1:9/callback"  # Nothing listens: the browser of the test reads the address
 DOCUMENT = "https://editor.example/client.json"
-
-assert provider.NEEDED
 
 
 class Storage:
@@ -81,13 +75,7 @@ def csrf(page: Any) -> dict[str, str]:
 
 @pytest.fixture(params=["agent/mcp/", "mcp"])
 async def address(request: Any, settings: Any, user: Any) -> AsyncIterator[str]:
-    routes = [
-        *get_urls(urls.view),
-        path("accounts/", include("django.contrib.auth.urls")),
-        path("", include("agui.contrib.oauth.urls")),
-    ]
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
-    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}, "OAUTH": {"REGISTRATION": True}}
+    open_doors(settings, REGISTRATION=True)
     async with serving(ASGIHandler(), grace_seconds=10) as url:
         yield f"{url}/{request.param}"
 

@@ -5,7 +5,6 @@ from django.core import checks
 from django.urls import NoReverseMatch, reverse
 
 from agui import conf
-from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.oauth.conf import OauthSettings
 from agui.contrib.oauth.provider import conflicts, is_active
 
@@ -19,8 +18,7 @@ def check_provider(**kwargs: Any) -> list[checks.CheckMessage]:
     for name in conflicts(own):
         messages.append(
             checks.Error(
-                f"OAUTH2_PROVIDER[{name!r}] is {own[name]!r}, which is not "
-                "safe for MCP hosts.",
+                f"OAUTH2_PROVIDER[{name!r}] is {own[name]!r}, which is not safe for MCP hosts.",
                 hint="Remove it: agui.contrib.oauth sets it.",
                 id="agui_oauth.E001",
             )
@@ -34,14 +32,6 @@ def check_provider(**kwargs: Any) -> list[checks.CheckMessage]:
                 hint='Add path("", include("agui.contrib.oauth.urls")) as the last line of the '
                 "urlpatterns of ROOT_URLCONF.",
                 id="agui_oauth.W001",
-            )
-        )
-    if not conf.part(McpSettings).endpoint:
-        messages.append(
-            checks.Warning(
-                "MCP hosts can sign in, and there is nothing for them.",
-                hint='Set AGUI["MCP"] = {"ENDPOINT": True}, or MCP_ENDPOINT=true.',
-                id="agui_oauth.W002",
             )
         )
     return messages

@@ -8,6 +8,9 @@ from typing import Any
 
 from django.apps import apps
 
+from agui import conf
+from agui.contrib.mcp.conf import McpSettings
+
 HOUR, DAY = 3600, 24 * 3600
 CLIENTS = "agui.contrib.oauth.clients"
 
@@ -43,8 +46,13 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-def is_active() -> bool:
+def is_installed() -> bool:
     return apps.is_installed("oauth2_provider")
+
+
+def is_active() -> bool:
+    """Whether hosts can sign in: a project may use the toolkit for itself alone."""
+    return is_installed() and conf.part(McpSettings).endpoint
 
 
 def merged(own: dict[str, Any]) -> dict[str, Any]:
