@@ -9,8 +9,10 @@ pytest.importorskip("oauth2_provider")
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Permission
+from django.urls import resolve
 from oauth2_provider.models import AccessToken, Application, RefreshToken
 
+from agui import conf
 from agui.contrib.oauth import connections
 from agui.models import AuditRecord
 from engine import urls
@@ -262,3 +264,30 @@ async def test_expired_token_is_refused(host: Host, clock: Any):
     await host.connect()
     clock.advance(8 * 3600 + 60)
     assert (await host.call("ping")).status_code == 401
+
+
+# --- The project around it
+
+
+async def test_middleware_that_asks_everybody_to_sign_in_lets_hosts_pass(host: Host, settings: Any):
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.contrib.auth.middleware.LoginRequiredMiddleware"]
+    await document(host, "oauth-protected-resource/mcp")
+    await document(host, "oauth-authorization-server")
+    await host.connect()
+    for path in ("/mcp", "/agent/mcp/"):
+        assert text_of(await host.call("ping", path=path)) == "pong"
+    assert (await host.http.get("/oauth/connections/")).status_code == 302
+
+
+def test_short_address_has_the_limits_of_the_endpoint():
+    for path in ("/mcp", "/mcp/", "/agent/mcp/"):
+        view: Any = resolve(path).func
+        assert view.max_body_bytes() == conf.get().max_body_bytes
+        assert view.csrf_exempt
+
+
+async def test_administrator_ends_all_connections_of_a_host(host: Host):
+    tokens = await host.connect()
+    await Application.objects.all().adelete()
+    assert (await host.call("ping")).status_code == 401
+    assert json.loads((await host.refresh(tokens["refresh_token"])).content)["error"] == "invalid_client"

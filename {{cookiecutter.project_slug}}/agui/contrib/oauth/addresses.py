@@ -4,10 +4,12 @@ People type the address of an endpoint in several forms: with and without the la
 All of them name one resource. Tokens hold its canonical form, which is compared exactly.
 """
 
+from typing import Any
+
+from asgiref.sync import markcoroutinefunction
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import Resolver404, resolve, reverse
-from django.views.decorators.csrf import csrf_exempt
 
 from agui import conf
 from agui.contrib.mcp.views import McpView
@@ -46,7 +48,7 @@ def endpoint_at(path: str) -> McpView | None:
     except Resolver404:
         return None
     if view is root_mcp:
-        view = resolve(reverse(f"{FIRST_AGENT}:mcp")).func
+        return root_mcp.endpoint
     return view if isinstance(view, McpView) else None
 
 
@@ -55,15 +57,28 @@ def document_url(request: HttpRequest) -> str:
     return f"{site_url(request)}/{RESOURCE_DOCUMENT}{request.path}"
 
 
-@csrf_exempt
-async def root_mcp(request: HttpRequest) -> HttpResponseBase:
-    """Serve the first agent at /mcp, too: some hosts find no other path."""
-    view = resolve(reverse(f"{FIRST_AGENT}:mcp")).func
-    response: HttpResponseBase = await view(request)
-    return response
+class RootMcp:
+    """The MCP endpoint of the first agent, at /mcp: some hosts find no other path."""
+
+    # The endpoint checks all of this itself.
+    csrf_exempt, login_required = True, False
+
+    def __init__(self) -> None:
+        self.__name__ = self.__qualname__ = type(self).__name__
+        markcoroutinefunction(self)
+        for database in connections:
+            transaction.non_atomic_requests(database)(self)
+
+    @property
+    def endpoint(self) -> McpView:
+        endpoint: Any = resolve(reverse(f"{FIRST_AGENT}:mcp")).func
+        return endpoint  # type: ignore[no-any-return]
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return await self.endpoint(request)
+
+    def max_body_bytes(self) -> int:
+        return self.endpoint.max_body_bytes()
 
 
-# The endpoint itself is exempt from all three, too.
-root_mcp.login_required = False  # type: ignore[attr-defined]
-for database in connections:
-    transaction.non_atomic_requests(database)(root_mcp)
+root_mcp = RootMcp()

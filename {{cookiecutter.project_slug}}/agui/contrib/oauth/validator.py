@@ -45,14 +45,6 @@ class HostValidator(OAuth2Validator):
     ) -> list[str]:
         return [READ]
 
-    def save_authorization_code(
-        self, client_id: str, code: Any, request: Any, *args: Any, **kwargs: Any
-    ) -> None:
-        check_challenge(request)
-        if len(getattr(request, "resource", None) or []) != 1:
-            raise InvalidRequestError(description="A code is for one resource.", request=request)
-        super().save_authorization_code(client_id, code, request, *args, **kwargs)
-
     def validate_code(
         self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
