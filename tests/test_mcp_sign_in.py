@@ -13,7 +13,8 @@ from conftest import ROOT, TEMPLATE_NAME, furnish_project
 from servers import Client, LiveProject, free_port, project_environment, serve
 from test_mcp_conformance import suite  # noqa: F401
 
-pytestmark = pytest.mark.clients
+# By day the same ways are gone in process (tests/engine/test_oauth*.py), by the official Python client, too.
+pytestmark = [pytest.mark.clients, pytest.mark.nightly]
 
 STEPS = guide.sections(ROOT / TEMPLATE_NAME / "agui/manual/connect-hosts.md")["Three steps"]
 REGISTERED = """
