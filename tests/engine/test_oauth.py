@@ -47,6 +47,9 @@ async def test_host_finds_all_addresses_from_the_first_refusal(host: Host):
     challenge = refused["WWW-Authenticate"]
     assert f'resource_metadata="{SITE}/.well-known/oauth-protected-resource/agent/mcp/"' in challenge
     assert 'scope="tools:read tools:write"' in challenge
+    assert "error=" not in challenge
+    stale = await host.call("echo", {"text": "hi"}, token="unknown")
+    assert 'error="invalid_token"' in stale["WWW-Authenticate"]
     resource = await document(host, "oauth-protected-resource/agent/mcp/")
     assert resource["resource"] == RESOURCE
     assert resource["authorization_servers"] == [SITE]
@@ -240,6 +243,7 @@ async def test_user_sees_and_ends_a_connection(host: Host, other: Any):
     assert (await host.call("ping")).status_code == 401
     assert (await host.refresh(tokens["refresh_token"])).status_code == 400
     assert (await host.redeem(unused_code)).status_code == 400
+    assert not await RefreshToken.objects.filter(user=host.user, revoked=None).aexists()
     assert "Claude" not in (await host.browser.get("/oauth/connections/")).content.decode()
     assert text_of(await theirs.call("ping")) == "pong", "only the own connection ends"
     assert len(await sync_to_async(connections.connected_apps)(other)) == 1

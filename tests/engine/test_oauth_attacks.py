@@ -233,6 +233,8 @@ async def test_editor_may_choose_its_port_only(user: Any):
     for uri in (
         "http://127.0.0.1:51234/other",
         "http://localhost:51234/callback",
+        "http://127.0.0.1:51234/callback\n",
+        "http://127.0.0.1:51234/call\tback",
         "http://127.0.0.1.evil.example/callback",
         "http://127.0.0.1:5@evil.example/callback",
         "https://127.0.0.1:51234/callback",
@@ -240,6 +242,12 @@ async def test_editor_may_choose_its_port_only(user: Any):
         "vscode://app.mcp/callback",
     ):
         assert (await host.ask(redirect_uri=uri)).status_code == 400, uri
+
+
+async def test_code_does_not_travel_unencrypted(user: Any):
+    """Even if an administrator has entered such an address."""
+    await add_client("intranet", "http://intranet.example/cb")
+    assert (await Host(user, "intranet", "http://intranet.example/cb").ask()).status_code == 400
 
 
 # --- Codes: injection and replay
@@ -295,7 +303,6 @@ async def test_late_code_is_refused(host: Host):
         {"code_challenge_method": "plain"},
         {"code_challenge_method": "s256"},
         {"code_challenge": "short"},
-        {"code_challenge": "x" * 42 + "\0"},
     ],
 )
 async def test_host_without_pkce_by_s256_is_refused(host: Host, changes: dict[str, str | None]):
@@ -428,7 +435,8 @@ async def test_looking_at_the_page_connects_nothing(host: Host):
     assert not await Grant.objects.aexists()
 
 
-async def test_page_can_be_framed_by_nobody_and_runs_nothing(host: Host):
+async def test_page_can_be_framed_by_nobody_and_runs_nothing(host: Host, settings: Any):
+    settings.X_FRAME_OPTIONS = "SAMEORIGIN"
     page = await host.ask()
     policy = page["Content-Security-Policy"]
     assert page["X-Frame-Options"] == "DENY"
@@ -484,4 +492,6 @@ async def test_values_with_a_zero_byte_are_refused(host: Host):
     """PostgreSQL can't look for them."""
     assert error_of(await host.redeem("a\0b")) == "invalid_request"
     assert error_of(await host.redeem("x", client_id="a\0b")) == "invalid_request"
+    assert error_of(await host.post("/oauth/revoke", token="x", client_id="a\0b")) == "invalid_request"
+    assert (await host.ask(code_challenge="x" * 42 + "\0")).status_code == 400
     assert (await sync_to_async(Grant.objects.count)()) == 0

@@ -265,6 +265,17 @@ async def test_body_that_is_no_metadata_is_refused(user: Any, body: str):
     assert "error" in json.loads(refused.content)
 
 
+@pytest.mark.usefixtures("registering")
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "a\u202eb", 5, None, ["x"], "x" * 10_000])
+async def test_any_name_is_text_or_refused(user: Any, name: Any):
+    answer = await register(Host(user), client_name=name)
+    assert answer.status_code in (201, 400)
+    if answer.status_code == 201:
+        stored = await Application.objects.aget()
+        assert stored.name.isprintable()
+        assert len(stored.name) <= 100
+
+
 # --- What is kept
 
 
@@ -287,6 +298,14 @@ async def test_rows_that_are_over_are_pruned(user: Any, capsys: Any):
         await sync_to_async(call_command)("prune_agent_data")
     for model in (Grant, RefreshToken, AccessToken, Application):
         assert not await model.objects.aexists(), model
+
+
+async def test_rows_of_a_projects_own_clients_are_left_alone(user: Any):
+    long_ago = timezone.now() - timedelta(days=900)
+    await AccessToken.objects.acreate(token="their own", user=user, expires=long_ago)
+    await sync_to_async(call_command)("prune_agent_data")
+    assert await AccessToken.objects.aexists()
+    assert await sync_to_async(list)(OauthConfig.create("agui.contrib.oauth").personal_data(Actor(user, "x"))) == []  # type: ignore[attr-defined]
 
 
 async def test_document_of_a_user_lists_their_connections(user: Any, other: Any):

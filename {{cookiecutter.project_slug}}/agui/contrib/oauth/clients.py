@@ -14,6 +14,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.request import validate_host
+from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 from oauth2_provider.cimd import CIMDError, SafeMetadataFetcher, is_cimd_client_id
@@ -64,7 +65,10 @@ def acceptable_uris(uris: Any) -> list[str]:
 
 
 def readable_name(name: Any) -> str:
-    return one_line(name)[:MAX_NAME_CHARS] if isinstance(name, str) else ""
+    """Return the name of an app on one line, in what every database takes."""
+    if not isinstance(name, str):
+        return ""
+    return one_line(name.encode(errors="ignore").decode(), MAX_NAME_CHARS)
 
 
 # --- Clients with a metadata document
@@ -83,8 +87,10 @@ class AllowedDocument:
     """Lets documents be fetched for signed-in people, from the hosts that the project accepts."""
 
     def has_permission(self, request: Any, client_id: str) -> bool:
-        # A stranger can ask for tokens, but only who has been at the consent page has a code.
-        if not urlsplit(request.uri).path.rstrip("/").endswith("/authorize"):
+        # A stranger can ask for tokens, but only who has been at the consent page has a code. A
+        # project's own page of the toolkit has other rules.
+        page = urlsplit(request.uri).path.rstrip("/")
+        if page not in (reverse("agui_oauth:authorize"), "/authorize"):
             return False
         hosts = conf.part(OauthSettings).client_hosts
         if hosts is None:

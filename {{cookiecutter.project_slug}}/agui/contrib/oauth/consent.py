@@ -22,7 +22,7 @@ from agui.actor import name_of
 from agui.contrib.oauth.addresses import resource_of, site_url
 from agui.contrib.oauth.clients import is_local, may_fetch
 from agui.contrib.oauth.scopes import READ, WORDS, WRITE
-from agui.contrib.oauth.validator import HostViewMixin, check_challenge
+from agui.contrib.oauth.validator import HostViewMixin, check_challenge, has_zero_byte
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class ConsentView(HostViewMixin, BaseAuthorizationView):
 
     def _read(self, request: HttpRequest) -> Asked:
         """Read what is asked for. Raises OAuthToolkitError."""
+        if has_zero_byte(request.GET):
+            raise FatalClientError(CustomOAuth2Error("invalid_request"))
         if not may_fetch(request.GET.get("client_id", ""), request.user):
             raise FatalClientError(CustomOAuth2Error("too_many_clients", status_code=429))
         scopes, credentials = self.validate_authorization_request(request)

@@ -41,7 +41,8 @@ class ConnectedMcpView(McpView):
     async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         response = await super().__call__(request, **kwargs)
         if response.status_code == 401:
-            response["WWW-Authenticate"] = _challenge(request, SCOPES)
+            error = "invalid_token" if bearer_token(request) else ""
+            response["WWW-Authenticate"] = _challenge(request, SCOPES, error)
         return response
 
     async def _find_user(self, request: HttpRequest) -> Any:
@@ -61,7 +62,7 @@ class ConnectedMcpView(McpView):
             return
         needed = needed_scopes(message, self.endpoint.registry)
         if not set(needed) <= connection.scopes:
-            challenge = _challenge(request, needed, error="insufficient_scope")
+            challenge = _challenge(request, needed, "insufficient_scope")
             raise InsufficientScope(TOO_LITTLE, headers={"WWW-Authenticate": challenge})
 
 

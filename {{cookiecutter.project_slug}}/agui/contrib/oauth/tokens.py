@@ -6,7 +6,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from oauth2_provider.views import RevokeTokenView, TokenView
 
 from agui.contrib.oauth.addresses import resource_of
-from agui.contrib.oauth.validator import HostViewMixin
+from agui.contrib.oauth.validator import HostViewMixin, has_zero_byte
+
+ZERO_BYTE = "A value has a zero byte."
 
 
 class TokenEndpoint(HostViewMixin, TokenView):
@@ -14,10 +16,8 @@ class TokenEndpoint(HostViewMixin, TokenView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         form = request.POST.copy()
-        for values in form.lists():
-            # A database of a project may refuse it with an error.
-            if any("\0" in value for value in values[1]):
-                return _error("invalid_request", "A value has a zero byte.")
+        if has_zero_byte(form):
+            return _error("invalid_request", ZERO_BYTE)
         resources = [resource_of(request, url) for url in form.getlist("resource")]
         known = {resource for resource in resources if resource is not None}
         if None in resources:
@@ -29,6 +29,12 @@ class TokenEndpoint(HostViewMixin, TokenView):
 
 class RevokeEndpoint(HostViewMixin, RevokeTokenView):
     """POST a token to end it, and with it the connection that it belongs to (RFC 7009)."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if has_zero_byte(request.POST):
+            return _error("invalid_request", ZERO_BYTE)
+        response: HttpResponse = super().post(request, *args, **kwargs)
+        return response
 
 
 def _error(code: str, description: str) -> HttpResponse:

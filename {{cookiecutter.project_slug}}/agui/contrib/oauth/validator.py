@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from django.http import QueryDict
 from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2 import WebApplicationServer
 from oauthlib.oauth2.rfc6749.errors import InvalidRequestError
@@ -66,6 +67,11 @@ def check_challenge(request: Any) -> None:
         )
     if not S256.fullmatch(request.code_challenge or ""):
         raise InvalidRequestError(description="code_challenge is no SHA-256.", request=request)
+
+
+def has_zero_byte(values: QueryDict) -> bool:
+    """Whether a value has what PostgreSQL takes in no text: looking for it is an error."""
+    return any("\0" in value for _, values_of_key in values.lists() for value in values_of_key)
 
 
 class HostViewMixin:
