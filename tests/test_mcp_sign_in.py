@@ -3,13 +3,16 @@
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from urllib.parse import urlencode
 
 import guide
 import pytest
 from conftest import ROOT, TEMPLATE_NAME, furnish_project
+from pages import expect
 from servers import Client, LiveProject, free_port, project_environment, serve
 from test_mcp_conformance import suite  # noqa: F401
 
@@ -112,3 +115,52 @@ def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, 
         Client(port).fetch("GET", landed.removeprefix(f"http://127.0.0.1:{port}"))
         printed, _ = running.communicate(timeout=60)
     assert running.returncode == 0, printed
+
+
+def test_the_page_leads_back_to_the_host_in_a_browser(site: LiveProject, new_page):
+    """Its policy must not stop the redirect after the form, and it needs no script."""
+    site.manage("shell", "-c", REGISTERED.replace("conformance", "in a browser"))
+    with Landing() as landing:
+        asks = {
+            "response_type": "code",
+            "client_id": "in a browser",
+            "redirect_uri": f"http://127.0.0.1:{landing.server_port}/callback",
+            "scope": "tools:read tools:write",
+            "code_challenge": "x" * 43,
+            "code_challenge_method": "S256",
+            "resource": f"{site.url}/mcp",
+        }
+        page = new_page(f"{site.url}/oauth/authorize?{urlencode(asks)}", java_script_enabled=False)
+        page.get_by_label("Username").fill(site.username)
+        page.get_by_label("Password").fill(site.password)
+        page.get_by_label("Password").press("Enter")
+        expect(page.get_by_text("a program on your own device")).to_be_visible()
+        page.get_by_role("checkbox").uncheck()
+        page.get_by_role("button", name="Allow").click()
+        expect(page.get_by_text("Landed")).to_be_visible()
+    assert "code=" in page.url
+
+
+class Landing(HTTPServer):
+    """The address of a program on the person's own device."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", free_port()), Answer)
+
+    def __enter__(self) -> "Landing":
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class Answer(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"Landed")
+
+    def log_message(self, *message: object) -> None:
+        """Say nothing."""
