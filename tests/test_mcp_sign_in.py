@@ -22,8 +22,9 @@ pytestmark = [pytest.mark.clients, pytest.mark.nightly]
 STEPS = guide.sections(ROOT / TEMPLATE_NAME / "agui/manual/connect-hosts.md")["Three steps"]
 REGISTERED = """
 from oauth2_provider.models import Application
-Application.objects.create(client_id="conformance", name="Conformance", redirect_uris="http://127.0.0.1/callback",
-                           client_type="public", authorization_grant_type="authorization-code")
+about = dict(redirect_uris="http://127.0.0.1/callback", client_type="public", name="Registered",
+             authorization_grant_type="authorization-code")
+Application.objects.update_or_create(client_id="registered", defaults=about)
 """
 
 
@@ -105,7 +106,7 @@ def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, 
     """The scenarios of the official suite: the metadata, and a grant with PKCE and a resource."""
     site.manage("shell", "-c", REGISTERED)
     port = free_port()
-    command = [*suite, "authorization", "--url", site.url, "--client-id", "conformance", "--port", str(port)]
+    command = [*suite, "authorization", "--url", site.url, "--client-id", "registered", "--port", str(port)]
     command += ["--resource", f"{site.url}/mcp", "-o", str(tmp_path)]
     with subprocess.Popen(
         command, env=project_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -119,11 +120,11 @@ def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, 
 
 def test_the_page_leads_back_to_the_host_in_a_browser(site: LiveProject, new_page):
     """Its policy must not stop the redirect after the form, and it needs no script."""
-    site.manage("shell", "-c", REGISTERED.replace("conformance", "in a browser"))
+    site.manage("shell", "-c", REGISTERED)
     with Landing() as landing:
         asks = {
             "response_type": "code",
-            "client_id": "in a browser",
+            "client_id": "registered",
             "redirect_uri": f"http://127.0.0.1:{landing.server_port}/callback",
             "scope": "tools:read tools:write",
             "code_challenge": "x" * 43,
