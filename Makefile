@@ -16,7 +16,7 @@ PROJECT ?=
 NEW := .demo/engine/my_assistant
 TESTED = $(abspath $(or $(PROJECT),$(NEW)))
 # Of a new project, what is installed beside its dependencies.
-EXTRAS ?= postgres redis web otel durable mcp drf-mcp
+EXTRAS ?= postgres redis web otel durable mcp oauth drf-mcp
 # Tests mostly wait, for a server, a browser or a process.
 PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 # Of the project that `make check` generates.

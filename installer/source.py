@@ -69,6 +69,7 @@ PARTS = {
         "mcp",
         "mentions",
         "notifications",
+        "oauth",
         "observe",
         "pacing",
         "queue",

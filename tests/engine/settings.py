@@ -1,11 +1,13 @@
 """The settings of the project under test, without what its .env and its owner have changed about the engine."""
 
 import os
+from importlib.util import find_spec
 
 from config.settings import *  # noqa: F403
 
 # A title is one more request to a model, which tests of providers don't expect.
 os.environ["MAKE_TITLES"] = "0"
+os.environ.pop("MCP_ENDPOINT", None)
 
 ROOT_URLCONF = "engine.urls"
 AGENT_MODEL = "demo"
@@ -13,3 +15,7 @@ AGUI: dict[str, object] = {}  # The engine's defaults: no Redis, no workers, no 
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 # The real ones are slow on purpose: half a second for each user that a test makes.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# The part `oauth` works as soon as its library is an app of the project.
+if "agui.contrib.oauth" in INSTALLED_APPS and find_spec("oauth2_provider"):  # noqa: F405
+    INSTALLED_APPS = [*dict.fromkeys([*INSTALLED_APPS, "oauth2_provider"])]  # noqa: F405

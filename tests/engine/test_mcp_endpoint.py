@@ -97,7 +97,7 @@ async def test_who_has_no_token_is_refused(user: Any):
         nobody = await http.post(url, json=body, headers=JSON)
         stranger = await http.post(url, json=body, headers={**JSON, "Authorization": "Bearer agui_wrong"})
     assert [nobody.status_code, stranger.status_code] == [401, 401]
-    assert nobody.headers["www-authenticate"] == "Bearer"
+    assert nobody.headers["www-authenticate"].startswith("Bearer")
 
 
 async def test_a_tool_that_the_user_may_not_use_does_not_exist(user: Any):

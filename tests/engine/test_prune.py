@@ -3,12 +3,14 @@
 import json
 import threading
 from datetime import timedelta
+from importlib import import_module
 from io import StringIO
 from uuid import uuid4
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from daily import by_day
+from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.backends import cache as cache_sessions
 from django.contrib.sessions.backends import db as db_sessions
@@ -360,6 +362,8 @@ def fill(settings):
     save_file("shared", 99, ["t0-9", "t1-11"])
     create_token(get_user_model().objects.create(username="ada"))
     ApiToken.objects.update(expires_at=ago(99))
+    if apps.is_installed("oauth2_provider"):
+        import_module("engine.hosting").leave_old_rows()
 
 
 @pytest.mark.usefixtures("ten_days")

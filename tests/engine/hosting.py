@@ -1,0 +1,178 @@
+"""A host of other people, such as Claude or an editor, that a user connects to the MCP endpoint."""
+
+import base64
+import hashlib
+import json
+import re
+import secrets
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user_model
+from django.test import AsyncClient
+from django.urls import include, path
+from django.utils import timezone
+from oauth2_provider.models import (
+    get_access_token_model,
+    get_application_model,
+    get_grant_model,
+    get_refresh_token_model,
+)
+
+from agui import get_urls
+from agui.contrib.oauth import provider
+from engine import urls
+
+SITE = "http://testserver"
+RESOURCE = f"{SITE}/agent/mcp/"
+CLAUDE = "https://claude.ai/oauth/mcp-oauth-client-metadata"
+CALLBACK = "https://claude.ai/api/mcp/auth_callback"
+
+
+def open_doors(settings: Any, **oauth: Any) -> None:
+    """Serve two agents to MCP clients and let people sign in, as after the steps of connect-hosts.md."""
+    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}, "OAUTH": oauth}
+    settings.OAUTH2_PROVIDER = provider.merged({})
+    routes = [
+        *get_urls(urls.view),
+        *get_urls(urls.open_view, "second/", namespace="second"),
+        path("accounts/", include("django.contrib.auth.urls")),
+        path("", include("agui.contrib.oauth.urls")),
+    ]
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
+
+
+def known_client(client_id: str = CLAUDE, *redirect_uris: str, **fields: Any) -> Any:
+    """A client whose metadata document was read before."""
+    model = get_application_model()
+    values = {
+        "name": "Claude",
+        "redirect_uris": " ".join(redirect_uris or (CALLBACK,)),
+        "client_type": model.CLIENT_PUBLIC,
+        "authorization_grant_type": model.GRANT_AUTHORIZATION_CODE,
+        **fields,
+    }
+    return model.objects.create(client_id=client_id, **values)
+
+
+add_client = sync_to_async(known_client)
+
+
+class Host:
+    """One host, and the browser of the user who connects it."""
+
+    def __init__(self, user: Any, client_id: str = CLAUDE, redirect_uri: str = CALLBACK) -> None:
+        self.user = user
+        self.verifier = secrets.token_urlsafe(48)
+        digest = hashlib.sha256(self.verifier.encode()).digest()
+        self.asks = {
+            "response_type": "code",
+            "client_id": client_id,
+            "redirect_uri": redirect_uri,
+            "scope": "tools:read tools:write",
+            "state": "state-of-the-host",
+            "code_challenge": base64.urlsafe_b64encode(digest).decode().rstrip("="),
+            "code_challenge_method": "S256",
+            "resource": RESOURCE,
+        }
+        self.browser = AsyncClient(enforce_csrf_checks=True)
+        self.http = AsyncClient()
+        self.token = ""
+
+    def question(self, **changes: str | None) -> str:
+        """The address at which the user is asked; None leaves a parameter out."""
+        asks = {name: value for name, value in (self.asks | changes).items() if value is not None}
+        return f"/oauth/authorize?{urlencode(asks)}"
+
+    async def ask(self, **changes: str | None) -> Any:
+        """What the user's browser gets at the consent page."""
+        await self.browser.aforce_login(self.user)
+        return await self.browser.get(self.question(**changes))
+
+    async def decide(self, decision: str = "allow", write: bool = True, **changes: str | None) -> Any:
+        """What the browser gets after a decision of the user, who has seen the page."""
+        page = await self.ask(**changes)
+        assert page.status_code == 200, page.content
+        csrf = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.content.decode())
+        assert csrf
+        form = {"csrfmiddlewaretoken": csrf[1], "decision": decision, **({"write": "on"} if write else {})}
+        return await self.browser.post(self.question(**changes), form)
+
+    async def get_code(self, **changes: Any) -> str:
+        answer = await self.decide(**changes)
+        assert answer.status_code == 302, answer.content
+        return answered(answer)["code"]
+
+    async def post(self, path: str = "/oauth/token", **form: str | None) -> Any:
+        sent = {name: value for name, value in form.items() if value is not None}
+        return await self.http.post(path, urlencode(sent), content_type="application/x-www-form-urlencoded")
+
+    async def redeem(self, code: str, **changes: str | None) -> Any:
+        form: dict[str, str | None] = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "client_id": self.asks["client_id"],
+            "redirect_uri": self.asks["redirect_uri"],
+            "code_verifier": self.verifier,
+            "resource": RESOURCE,
+        }
+        return await self.post(**(form | changes))
+
+    async def refresh(self, token: str, **changes: str | None) -> Any:
+        form: dict[str, str | None] = {
+            "grant_type": "refresh_token",
+            "refresh_token": token,
+            "client_id": self.asks["client_id"],
+        }
+        return await self.post(**(form | changes))
+
+    async def connect(self, **changes: Any) -> dict[str, Any]:
+        """Go the whole way; returns the answer with the tokens."""
+        response = await self.redeem(await self.get_code(**changes))
+        assert response.status_code == 200, response.content
+        tokens: dict[str, Any] = json.loads(response.content)
+        self.token = tokens["access_token"]
+        return tokens
+
+    async def send(self, method: str, path: str = "/agent/mcp/", token: str | None = None, **params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return await self.send_body(json.dumps(body), path, token)
+
+    async def send_body(self, body: str, path: str = "/agent/mcp/", token: str | None = None) -> Any:
+        headers = {"Accept": "application/json, text/event-stream"}
+        if token is None:
+            token = self.token
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        return await self.http.post(path, body, content_type="application/json", headers=headers)
+
+    async def call(self, name: str, arguments: Any = None, **where: Any) -> Any:
+        return await self.send("tools/call", name=name, arguments=arguments or {}, **where)
+
+
+def answered(response: Any) -> dict[str, str]:
+    """What a redirect tells the host."""
+    return dict(parse_qsl(urlsplit(response["Location"]).query, keep_blank_values=True))
+
+
+def text_of(response: Any) -> str:
+    """The text that a tool has returned."""
+    assert response.status_code == 200, response.content
+    result = json.loads(response.content)["result"]
+    assert not result.get("isError"), result
+    return str(result["content"][0]["text"])
+
+
+def leave_old_rows() -> None:
+    """Leave what there is of connections that ended long ago."""
+    user = get_user_model().objects.create(username="was connected")
+    client, old = known_client(), timezone.now() - timedelta(days=99)
+    known_client("https://unused.example/client.json", registration_source="dcr")
+    get_application_model().objects.update(updated=old)
+    own = {"user": user, "application": client, "resource": [RESOURCE]}
+    get_grant_model().objects.create(code="old", expires=old, **own)
+    access = get_access_token_model().objects.create(token="old", expires=old, **own)
+    get_refresh_token_model().objects.create(token="old", access_token=access, **own)
+    get_refresh_token_model().objects.create(token="older", revoked=old, **own)

@@ -1,0 +1,297 @@
+"""Sign-in for MCP hosts: a host finds its way, a user agrees, and the host's calls count as theirs."""
+
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("oauth2_provider")
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import Permission
+from django.urls import resolve
+from oauth2_provider.models import AccessToken, Application, RefreshToken
+
+from agui import conf
+from agui.contrib.oauth import connections
+from agui.models import AuditRecord
+from engine import urls
+from engine.conftest import Client
+from engine.hosting import CALLBACK, CLAUDE, RESOURCE, SITE, Host, answered, known_client, open_doors, text_of
+
+pytestmark = pytest.mark.database
+
+
+@pytest.fixture(autouse=True)
+def mounted(settings: Any) -> None:
+    open_doors(settings)
+
+
+@pytest.fixture
+def host(user: Any) -> Host:
+    known_client()
+    return Host(user)
+
+
+async def document(host: Host, where: str) -> dict[str, Any]:
+    response = await host.http.get(f"/.well-known/{where}")
+    assert response.status_code == 200, where
+    assert response["Access-Control-Allow-Origin"] == "*"
+    found: dict[str, Any] = json.loads(response.content)
+    return found
+
+
+async def test_host_finds_all_addresses_from_the_first_refusal(host: Host):
+    refused = await host.call("echo", {"text": "hi"})
+    assert refused.status_code == 401
+    challenge = refused["WWW-Authenticate"]
+    assert f'resource_metadata="{SITE}/.well-known/oauth-protected-resource/agent/mcp/"' in challenge
+    assert 'scope="tools:read tools:write"' in challenge
+    assert "error=" not in challenge
+    stale = await host.call("echo", {"text": "hi"}, token="unknown")
+    assert 'error="invalid_token"' in stale["WWW-Authenticate"]
+    resource = await document(host, "oauth-protected-resource/agent/mcp/")
+    assert resource["resource"] == RESOURCE
+    assert resource["authorization_servers"] == [SITE]
+    server = await document(host, "oauth-authorization-server")
+    assert server["issuer"] == SITE
+    assert server["code_challenge_methods_supported"] == ["S256"]
+    assert server["client_id_metadata_document_supported"]
+    assert "none" in server["token_endpoint_auth_methods_supported"]
+    assert server["grant_types_supported"] == ["authorization_code", "refresh_token"]
+    assert server["response_types_supported"] == ["code"]
+    assert "registration_endpoint" not in server
+    assert (await host.ask()).status_code == 200
+    assert server["authorization_endpoint"] == f"{SITE}/oauth/authorize"
+    assert server["token_endpoint"] == f"{SITE}/oauth/token"
+
+
+@pytest.mark.parametrize("typed", ["agent/mcp/", "agent/mcp", "mcp", "mcp/"])
+async def test_each_form_of_the_address_is_one_resource(host: Host, typed: str):
+    """People type the address as they like, and hosts compare the document with what was typed."""
+    refused = await host.call("ping", path=f"/{typed}")
+    assert f'oauth-protected-resource/{typed}"' in refused["WWW-Authenticate"]
+    found = await document(host, f"oauth-protected-resource/{typed}")
+    assert found["resource"] == f"{SITE}/{typed}"
+    code = await host.get_code(resource=found["resource"])
+    tokens = json.loads((await host.redeem(code, resource=found["resource"])).content)
+    host.token = tokens["access_token"]
+    for address in ("agent/mcp/", "agent/mcp", "mcp", "mcp/"):
+        assert text_of(await host.call("ping", path=f"/{address}")) == "pong"
+
+
+async def test_documents_are_at_the_root_too_and_nowhere_else(host: Host):
+    assert (await document(host, "oauth-protected-resource"))["resource"] == RESOURCE
+    assert (await document(host, "oauth-authorization-server/agent/mcp"))["issuer"] == SITE
+    for where in ("agent/", "second/tools/", "none/mcp", "agent/mcp//", "accounts/login/"):
+        assert (await host.http.get(f"/.well-known/oauth-protected-resource/{where}")).status_code == 404
+
+
+async def test_user_connects_a_host_and_its_calls_are_theirs(host: Host):
+    page = await host.ask()
+    words = page.content.decode()
+    for word in ("Claude", "claude.ai", "ada", "change nothing", "create, change or delete"):
+        assert word in words
+    answer = await host.decide()
+    told = answered(answer)
+    assert answer["Location"].startswith(CALLBACK + "?")
+    assert told["state"] == "state-of-the-host"
+    assert told["iss"] == SITE
+    tokens = await host.connect()
+    assert tokens["token_type"] == "Bearer"
+    assert tokens["expires_in"] == 8 * 3600
+    assert set(tokens["scope"].split()) == {"tools:read", "tools:write"}
+    assert text_of(await host.call("whoami")) == "ada"
+    record = await AuditRecord.objects.aget(tool_name="whoami")
+    assert record.via == "mcp: Claude"
+    assert record.user_id == host.user.pk
+
+
+async def test_nothing_that_opens_the_door_is_stored(host: Host):
+    tokens = await host.connect()
+    async for row in AccessToken.objects.all():
+        assert row.token == ""
+        assert row.resource == [RESOURCE]
+    stored = [value async for value in RefreshToken.objects.values_list("token", "token_checksum")]
+    assert all(tokens["refresh_token"] not in pair for pair in stored)
+
+
+async def test_user_denies(host: Host):
+    told = answered(await host.decide("deny"))
+    assert told["error"] == "access_denied"
+    assert told["iss"] == SITE
+    assert "code" not in told
+
+
+async def test_visitor_signs_in_first_and_comes_back(host: Host):
+    response = await host.browser.get(host.question())
+    assert response.status_code == 302
+    assert response["Location"].startswith("/accounts/login/?next=/oauth/authorize%3F")
+
+
+async def test_tokens_of_the_chat_work_as_before(client: Client):
+    host = Host(client.user)
+    token = client.http.defaults["authorization"].removeprefix("Bearer ")
+    assert text_of(await host.call("whoami", token=token)) == "ada"
+    assert (await AuditRecord.objects.aget(tool_name="whoami")).via == "mcp"
+    assert (await host.call("whoami", token="agt_unknown")).status_code == 401
+
+
+async def test_refreshed_connection_goes_on(host: Host):
+    first = await host.connect()
+    second = json.loads((await host.refresh(first["refresh_token"])).content)
+    assert second["refresh_token"] != first["refresh_token"]
+    assert text_of(await host.call("ping", token=second["access_token"])) == "pong"
+    # The old one has ended with its refresh token.
+    assert (await host.call("ping")).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/authorize", "/authorize/", "/oauth/authorize/"])
+async def test_consent_page_is_at_the_root_too(host: Host, path: str):
+    await host.browser.aforce_login(host.user)
+    asked = host.question().partition("?")[2]
+    assert (await host.browser.get(f"{path}?{asked}")).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/token", "/token/", "/oauth/token/"])
+async def test_tokens_are_at_the_root_too(host: Host, path: str):
+    response = await host.redeem(await host.get_code(), path=path)
+    assert response.status_code == 200
+
+
+# --- Scopes
+
+
+async def test_user_keeps_a_host_from_changing_anything(host: Host):
+    tokens = await host.connect(write=False)
+    assert tokens["scope"] == "tools:read"
+    listed = json.loads((await host.send("tools/list")).content)["result"]["tools"]
+    assert "echo" in {tool["name"] for tool in listed}, "a host has to know what it can ask for"
+    refused = await host.call("echo", {"text": "hi"})
+    assert refused.status_code == 403
+    challenge = refused["WWW-Authenticate"]
+    assert 'error="insufficient_scope"' in challenge
+    assert 'scope="tools:read tools:write"' in challenge, "all scopes of the operation"
+    assert "resource_metadata=" in challenge
+    # The host asks for more, and the user agrees this time.
+    assert text_of(await host.call("echo", {"text": "hi"}, token=(await host.connect())["access_token"])) == "hi"
+
+
+async def test_read_only_tool_needs_to_read_only(host: Host, monkeypatch: pytest.MonkeyPatch):
+    binding = urls.registry.get("ping")
+    monkeypatch.setitem(vars(binding.spec), "read_only", True)
+    await host.connect(write=False)
+    assert text_of(await host.call("ping")) == "pong"
+    tokens = await host.connect(scope="tools:write")
+    assert (await host.call("ping", token=tokens["access_token"])).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call","params":{"name":"wipe","arguments":{}}}',
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"none"},"params":{"name":"wipe"}}',
+        '{"jsonrpc":"2.0","id":1,"method":"tools\\u002fcall","params":{"name":"echo","arguments":{"text":"hi"}}}',
+        '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}]',
+    ],
+)
+async def test_no_form_of_a_call_goes_round_its_scope(host: Host, body: str):
+    await host.connect(write=False)
+    assert (await host.send_body(body)).status_code == 403
+    assert not await AuditRecord.objects.aexists()
+
+
+async def test_scope_gives_nothing_that_the_user_may_not(host: Host):
+    await host.connect()
+    refused = await host.call("inspect")
+    assert b"Unknown tool" in refused.content
+    permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
+    await host.user.user_permissions.aadd(permission)
+    assert text_of(await host.call("inspect")) == "all is well"
+    await host.user.user_permissions.aremove(permission)
+    assert b"Unknown tool" in (await host.call("inspect")).content
+
+
+async def test_host_that_names_no_scope_may_read(host: Host):
+    assert (await host.connect(scope=None))["scope"] == "tools:read"
+
+
+# --- The end of a connection
+
+
+async def test_disabled_account_is_refused_at_the_next_call(host: Host):
+    tokens = await host.connect()
+    code = await host.get_code()
+    host.user.is_active = False
+    await host.user.asave()
+    assert (await host.call("ping")).status_code == 401
+    assert json.loads((await host.refresh(tokens["refresh_token"])).content)["error"] == "invalid_grant"
+    assert json.loads((await host.redeem(code)).content)["error"] == "invalid_grant"
+
+
+async def test_user_sees_and_ends_a_connection(host: Host, other: Any):
+    tokens = await host.connect()
+    unused_code = await host.get_code()
+    theirs = Host(other)
+    await theirs.connect()
+    page = await host.browser.get("/oauth/connections/")
+    assert "Claude" in page.content.decode()
+    app = await Application.objects.aget(client_id=CLAUDE)
+    csrf = host.browser.cookies["csrftoken"].value
+    ended = await host.browser.post("/oauth/connections/", {"application": app.pk, "csrfmiddlewaretoken": csrf})
+    assert ended.status_code == 302
+    assert (await host.call("ping")).status_code == 401
+    assert (await host.refresh(tokens["refresh_token"])).status_code == 400
+    assert (await host.redeem(unused_code)).status_code == 400
+    assert not await RefreshToken.objects.filter(user=host.user, revoked=None).aexists()
+    assert "Claude" not in (await host.browser.get("/oauth/connections/")).content.decode()
+    assert text_of(await theirs.call("ping")) == "pong", "only the own connection ends"
+    assert len(await sync_to_async(connections.connected_apps)(other)) == 1
+
+
+async def test_page_of_connections_needs_a_user_and_no_cross_site_form(host: Host):
+    assert (await host.http.get("/oauth/connections/")).status_code == 302
+    await host.connect()
+    app = await Application.objects.aget(client_id=CLAUDE)
+    assert (await host.browser.post("/oauth/connections/", {"application": app.pk})).status_code == 403
+    assert text_of(await host.call("ping")) == "pong"
+
+
+async def test_host_ends_its_own_connection(host: Host):
+    tokens = await host.connect()
+    ended = await host.post("/oauth/revoke", token=tokens["refresh_token"], client_id=CLAUDE)
+    assert ended.status_code == 200
+    assert (await host.call("ping")).status_code == 401
+
+
+async def test_expired_token_is_refused(host: Host, clock: Any):
+    await host.connect()
+    clock.advance(8 * 3600 + 60)
+    assert (await host.call("ping")).status_code == 401
+
+
+# --- The project around it
+
+
+async def test_middleware_that_asks_everybody_to_sign_in_lets_hosts_pass(host: Host, settings: Any):
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.contrib.auth.middleware.LoginRequiredMiddleware"]
+    await document(host, "oauth-protected-resource/mcp")
+    await document(host, "oauth-authorization-server")
+    await host.connect()
+    for path in ("/mcp", "/agent/mcp/"):
+        assert text_of(await host.call("ping", path=path)) == "pong"
+    assert (await host.http.get("/oauth/connections/")).status_code == 302
+
+
+def test_short_address_has_the_limits_of_the_endpoint():
+    for path in ("/mcp", "/mcp/", "/agent/mcp/"):
+        view: Any = resolve(path).func
+        assert view.max_body_bytes() == conf.get().max_body_bytes
+        assert view.csrf_exempt
+
+
+async def test_administrator_ends_all_connections_of_a_host(host: Host):
+    tokens = await host.connect()
+    await Application.objects.all().adelete()
+    assert (await host.call("ping")).status_code == 401
+    assert json.loads((await host.refresh(tokens["refresh_token"])).content)["error"] == "invalid_client"

@@ -1,0 +1,372 @@
+"""Which hosts may connect: client metadata documents, registration, the limits on both, and what is kept of them."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+pytest.importorskip("oauth2_provider")
+
+from asgiref.sync import sync_to_async
+from django.core import checks
+from django.core.cache import cache
+from django.core.management import call_command
+from django.utils import timezone
+from oauth2_provider.cimd import CIMDError, SafeMetadataFetcher
+from oauth2_provider.models import AccessToken, Application, Grant, RefreshToken
+
+from agui.actor import Actor
+from agui.contrib.oauth import provider
+from agui.contrib.oauth.apps import OauthConfig
+from agui.contrib.oauth.checks import check_deployment, check_provider
+from engine.hosting import CALLBACK, CLAUDE, Host, add_client, answered, open_doors, text_of
+
+pytestmark = pytest.mark.database
+
+CHATGPT = "https://chatgpt.com/oauth/abc123/client.json"
+EDITOR = "https://editor.example/client.json"
+
+DOCUMENTS: dict[str, Any] = {
+    CLAUDE: {
+        "client_name": "Claude",
+        "client_uri": "https://claude.ai",
+        "redirect_uris": [CALLBACK, "https://claude.com/api/mcp/auth_callback"],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    },
+    CHATGPT: {
+        "client_name": "ChatGPT",
+        "redirect_uris": ["https://chatgpt.com/connector/oauth/abc123"],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "private_key_jwt",
+        "token_endpoint_auth_methods_supported": ["private_key_jwt", "none"],
+        "jwks_uri": "https://chatgpt.com/oauth/jwks.json",
+    },
+    EDITOR: {
+        "client_name": "Edi\u202etor\nof all " + "x" * 300,
+        "redirect_uris": ["http://127.0.0.1/cb", "http://evil.example/cb", "odd://cb", "javascript:alert(1)", 5],
+        "grant_types": ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code"],
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def mounted(settings: Any) -> None:
+    open_doors(settings)
+
+
+@pytest.fixture(autouse=True)
+def fetched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The internet, which has these documents, and what was asked of it."""
+    asked: list[str] = []
+
+    def fetch(self: Any, client_id: str) -> tuple[dict[str, Any], int]:
+        asked.append(client_id)
+        if client_id not in DOCUMENTS:
+            raise CIMDError("there is none")
+        return {"client_id": client_id, **DOCUMENTS[client_id]}, 300
+
+    monkeypatch.setattr(SafeMetadataFetcher, "fetch", fetch)
+    cache.clear()
+    yield asked
+    cache.clear()
+
+
+# --- Client metadata documents
+
+
+@pytest.mark.parametrize(
+    ("client_id", "redirect_uri", "name"),
+    [
+        (CLAUDE, CALLBACK, "Claude"),
+        (CLAUDE, "https://claude.com/api/mcp/auth_callback", "Claude"),
+        (CHATGPT, "https://chatgpt.com/connector/oauth/abc123", "ChatGPT"),
+        (EDITOR, "http://127.0.0.1:40404/cb", "Editor of all"),
+    ],
+)
+async def test_host_with_a_document_connects(
+    user: Any, fetched: list[str], client_id: str, redirect_uri: str, name: str
+):
+    host = Host(user, client_id, redirect_uri)
+    page = (await host.ask()).content.decode()
+    assert name in page
+    assert client_id.split("/")[2] in page
+    await host.connect()
+    assert text_of(await host.call("whoami")) == "ada"
+    assert fetched == [client_id], "a document is kept for a while"
+
+
+async def test_addresses_of_a_document_that_are_not_safe_are_left_out(user: Any):
+    await Host(user, EDITOR, "http://127.0.0.1:40404/cb").ask()
+    stored = await Application.objects.aget(client_id=EDITOR)
+    assert stored.redirect_uris == "http://127.0.0.1/cb"
+    assert len(stored.name) <= 100
+    assert "\u202e" not in stored.name
+    for uri in ("http://evil.example/cb", "odd://cb", "javascript:alert(1)"):
+        assert (await Host(user, EDITOR, uri).ask()).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"client_id": CHATGPT},
+        {"client_secret": "x"},
+        {"redirect_uris": []},
+        {"redirect_uris": ["http://evil.example/cb"]},
+        {"grant_types": ["implicit"]},
+        {"token_endpoint_auth_method": "private_key_jwt"},
+        {"token_endpoint_auth_method": "client_secret_post"},
+    ],
+)
+async def test_document_that_can_not_be_used_connects_nothing(
+    user: Any, monkeypatch: pytest.MonkeyPatch, document: dict[str, Any]
+):
+    """It is another's, has a secret, goes nowhere, or wants what this server has not."""
+    monkeypatch.setitem(DOCUMENTS, CLAUDE, DOCUMENTS[CLAUDE] | document)
+    refused = await Host(user).ask()
+    assert refused.status_code == 400
+    assert "Location" not in refused
+
+
+@pytest.mark.parametrize(
+    "client_id",
+    [
+        "https://127.0.0.1/client.json",
+        "https://localhost/client.json",
+        "https://169.254.169.254/latest/meta-data",
+        "https://[::1]/client.json",
+        "https://[::ffff:10.0.0.1]/client.json",
+        "http://claude.ai/client.json",
+        "file:///etc/passwd",
+    ],
+)
+async def test_document_of_the_servers_own_network_is_not_fetched(
+    user: Any, monkeypatch: pytest.MonkeyPatch, client_id: str
+):
+    monkeypatch.undo()
+    connected: list[Any] = []
+    monkeypatch.setattr("urllib3.HTTPSConnectionPool.urlopen", lambda *a, **kw: connected.append(a))
+    assert (await Host(user, client_id).ask()).status_code == 400
+    assert not connected
+
+
+async def test_strangers_make_the_server_fetch_nothing(user: Any, fetched: list[str]):
+    host = Host(user)
+    assert (await host.http.get(host.question())).status_code == 302
+    for route in ("/oauth/token", "/token", "/oauth/revoke"):
+        refused = await host.post(
+            route, grant_type="authorization_code", response_type="code", code="x", token="x", client_id=CLAUDE
+        )
+        assert refused.status_code in (400, 401)
+    assert fetched == []
+
+
+async def test_user_makes_the_server_fetch_a_few_documents_only(user: Any, other: Any, fetched: list[str]):
+    statuses = [(await Host(user, f"https://h{number}.example/c").ask()).status_code for number in range(25)]
+    assert statuses == [400] * 20 + [429] * 5
+    assert len(fetched) == 20
+    await Host(other).connect()
+    assert (await Host(user).ask()).status_code == 200, "it is known by now"
+
+
+async def test_project_chooses_the_hosts_that_may_connect(user: Any, settings: Any, fetched: list[str]):
+    settings.AGUI = {**settings.AGUI, "OAUTH": {"CLIENT_HOSTS": ["claude.ai", ".trusted.example"]}}
+    assert (await Host(user).ask()).status_code == 200
+    for client_id in (CHATGPT, EDITOR, "https://claude.ai.evil.example/c"):
+        assert (await Host(user, client_id).ask()).status_code == 400
+    assert fetched == [CLAUDE]
+
+
+async def test_host_that_a_project_has_added_itself_connects(user: Any):
+    await add_client("our-own-host", "https://ours.example/cb", name="Ours")
+    host = Host(user, "our-own-host", "https://ours.example/cb")
+    assert "has chosen its name itself" in (await host.ask()).content.decode()
+    await host.connect()
+    assert text_of(await host.call("ping")) == "pong"
+
+
+# --- Registration
+
+
+async def register(host: Host, route: str = "/oauth/register", **metadata: Any) -> Any:
+    body = {"client_name": "Some host", "redirect_uris": ["https://host.example/cb"], **metadata}
+    return await host.http.post(route, json.dumps(body), content_type="application/json")
+
+
+@pytest.fixture
+def registering(settings: Any) -> None:
+    settings.AGUI = {**settings.AGUI, "OAUTH": {"REGISTRATION": True}}
+
+
+async def test_registration_is_off_by_default(user: Any):
+    for route in ("/oauth/register", "/register", "/register/"):
+        assert (await register(Host(user), route)).status_code == 404
+    assert not await Application.objects.aexists()
+
+
+@pytest.mark.usefixtures("registering")
+@pytest.mark.parametrize("route", ["/oauth/register", "/oauth/register/", "/register", "/register/"])
+async def test_host_registers_and_connects(user: Any, route: str):
+    answer = await register(Host(user), route, token_endpoint_auth_method="client_secret_basic")
+    assert answer.status_code == 201
+    registered = json.loads(answer.content)
+    assert registered["token_endpoint_auth_method"] == "none"
+    assert "client_secret" not in registered
+    host = Host(user, registered["client_id"], "https://host.example/cb")
+    await host.connect()
+    assert text_of(await host.call("ping")) == "pong"
+    server = json.loads((await host.http.get("/.well-known/oauth-authorization-server")).content)
+    assert server["registration_endpoint"].endswith("/oauth/register")
+
+
+@pytest.mark.usefixtures("registering")
+async def test_flood_of_registrations_is_refused(user: Any):
+    host = Host(user)
+    statuses = [(await register(host, client_name=f"Host {number}")).status_code for number in range(35)]
+    assert statuses == [201] * 30 + [429] * 5
+    assert await Application.objects.acount() == 30
+    # One that is known is no new row.
+    assert (await register(host, client_name="Host 1")).status_code == 201
+    assert await Application.objects.acount() == 30
+
+
+@pytest.mark.usefixtures("registering")
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"redirect_uris": []},
+        {"redirect_uris": "https://host.example/cb"},
+        {"redirect_uris": ["http://host.example/cb"]},
+        {"redirect_uris": ["javascript:alert(1)"]},
+        {"redirect_uris": ["https://host.example/cb#x"]},
+        {"redirect_uris": ["https://a@host.example/cb"]},
+        {"redirect_uris": ["https://*.example/cb"]},
+        {"redirect_uris": ["https://host.example/cb https://evil.example/cb"]},
+        {"redirect_uris": [None, 5, {}]},
+        {"redirect_uris": ["https://" + "x" * 600]},
+    ],
+)
+async def test_registration_with_unsafe_addresses_is_refused(user: Any, metadata: dict[str, Any]):
+    refused = await register(Host(user), **metadata)
+    assert refused.status_code == 400
+    assert json.loads(refused.content)["error"].startswith("invalid_")
+    assert not await Application.objects.aexists()
+
+
+@pytest.mark.usefixtures("registering")
+@pytest.mark.parametrize("body", ["", "[]", "{", '"x"', "x" * 2_000_000])
+async def test_body_that_is_no_metadata_is_refused(user: Any, body: str):
+    refused = await Host(user).http.post("/oauth/register", body, content_type="application/json")
+    assert refused.status_code in (400, 413)
+    assert "error" in json.loads(refused.content)
+
+
+@pytest.mark.usefixtures("registering")
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "a\u202eb", 5, None, ["x"], "x" * 10_000])
+async def test_any_name_is_text_or_refused(user: Any, name: Any):
+    answer = await register(Host(user), client_name=name)
+    assert answer.status_code in (201, 400)
+    if answer.status_code == 201:
+        stored = await Application.objects.aget()
+        assert stored.name.isprintable()
+        assert len(stored.name) <= 100
+
+
+# --- What is kept
+
+
+async def test_rows_that_are_over_are_pruned(user: Any, capsys: Any):
+    host = Host(user)
+    first = await host.connect()
+    await host.refresh(first["refresh_token"])
+    await host.get_code()
+    await add_client(CHATGPT, registration_source="cimd")
+    long_ago = timezone.now() - timedelta(days=90)
+    await Application.objects.aupdate(updated=long_ago)
+    await sync_to_async(call_command)("prune_agent_data")
+    assert await Grant.objects.acount() == 1
+    assert await RefreshToken.objects.acount() == 2, "a used one is kept, so that its reuse is noticed"
+    assert [app.client_id async for app in Application.objects.all()] == [CLAUDE]
+    await Grant.objects.aupdate(expires=long_ago)
+    await AccessToken.objects.aupdate(expires=long_ago)
+    await RefreshToken.objects.exclude(revoked=None).aupdate(revoked=long_ago)
+    for _ in range(2):  # The hosts go after their tokens
+        await sync_to_async(call_command)("prune_agent_data")
+    for model in (Grant, RefreshToken, AccessToken, Application):
+        assert not await model.objects.aexists(), model
+
+
+async def test_rows_of_a_projects_own_clients_are_left_alone(user: Any):
+    long_ago = timezone.now() - timedelta(days=900)
+    await AccessToken.objects.acreate(token="their own", user=user, expires=long_ago)
+    await sync_to_async(call_command)("prune_agent_data")
+    assert await AccessToken.objects.aexists()
+    assert await sync_to_async(list)(OauthConfig.create("agui.contrib.oauth").personal_data(Actor(user, "x"))) == []  # type: ignore[attr-defined]
+
+
+async def test_document_of_a_user_lists_their_connections(user: Any, other: Any):
+    await Host(user).connect()
+    await Host(other).connect()
+    part = OauthConfig.create("agui.contrib.oauth")
+
+    def collect() -> dict[str, Any]:
+        data = part.personal_data(Actor(user, f"user:{user.pk}"))  # type: ignore[attr-defined]
+        return {each.name: (list(each.rows), set(each.hidden)) for each in data}
+
+    found = await sync_to_async(collect)()
+    assert {name: len(rows) for name, (rows, _) in found.items()} == {
+        "oauth_access_tokens": 1,
+        "oauth_refresh_tokens": 1,
+    }
+    assert all({"token", "token_checksum", "code"} <= hidden for _, hidden in found.values())
+
+
+# --- Settings
+
+
+def test_settings_of_a_project_win_and_unsafe_ones_are_errors(settings: Any):
+    assert not provider.conflicts(settings.OAUTH2_PROVIDER)
+    settings.OAUTH2_PROVIDER = provider.merged({"ACCESS_TOKEN_EXPIRE_SECONDS": 60, "PKCE_REQUIRED": False})
+    assert settings.OAUTH2_PROVIDER["ACCESS_TOKEN_EXPIRE_SECONDS"] == 60
+    [error] = check_provider()
+    assert error.id == "agui_oauth.E001"
+    assert "PKCE_REQUIRED" in error.msg
+
+
+def test_checks_say_what_is_missing(settings: Any):
+    assert check_provider() == []
+    settings.ROOT_URLCONF = "engine.urls"
+    assert [message.id for message in check_provider()] == ["agui_oauth.W001"]
+
+
+def test_project_that_uses_the_toolkit_for_itself_alone_is_left_alone(settings: Any):
+    settings.AGUI = {}
+    settings.ROOT_URLCONF = "engine.urls"
+    settings.OAUTH2_PROVIDER = {"PKCE_REQUIRED": False}
+    part = OauthConfig.create("agui.contrib.oauth")
+    part.ready()
+    assert settings.OAUTH2_PROVIDER == {"PKCE_REQUIRED": False}
+    assert part.routes() == {}  # type: ignore[attr-defined]
+    assert check_provider() == check_deployment() == []
+
+
+@pytest.mark.parametrize(("url", "is_fine"), [(None, False), ("http://x.example", False), ("https://x.example", True)])
+def test_production_needs_https_at_a_fixed_address(settings: Any, url: str | None, is_fine: bool):
+    settings.AGUI = {**settings.AGUI, "OAUTH": {"SITE_URL": url}}
+    found = check_deployment()
+    assert (found == []) is is_fine
+    assert all(isinstance(message, checks.Error) for message in found)
+
+
+async def test_answers_never_redirect_for_a_slash(user: Any):
+    host = Host(user)
+    await add_client()
+    for route in ("/oauth/token", "/oauth/token/", "/token", "/token/", "/oauth/revoke", "/oauth/revoke/"):
+        assert (await host.post(route, client_id="x")).status_code in (400, 401), route
+    for route in ("/mcp", "/mcp/", "/agent/mcp", "/agent/mcp/"):
+        assert (await host.call("ping", path=route)).status_code == 401, route
+    assert answered(await host.ask(scope="x"))["error"] == "invalid_scope"

@@ -1,0 +1,167 @@
+"""From a new project to a tool that a host calls: the steps of connect-hosts.md, then other people's clients."""
+
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from urllib.parse import urlencode
+
+import guide
+import pytest
+from conftest import ROOT, TEMPLATE_NAME, furnish_project
+from pages import expect
+from servers import Client, LiveProject, free_port, project_environment, serve
+from test_mcp_conformance import suite  # noqa: F401
+
+# By day the same ways are gone in process (tests/engine/test_oauth*.py), by the official Python client, too.
+pytestmark = [pytest.mark.clients, pytest.mark.nightly]
+
+STEPS = guide.sections(ROOT / TEMPLATE_NAME / "agui/manual/connect-hosts.md")["Three steps"]
+REGISTERED = """
+from oauth2_provider.models import Application
+about = dict(redirect_uris="http://127.0.0.1/callback", client_type="public", name="Registered",
+             authorization_grant_type="authorization-code")
+Application.objects.update_or_create(client_id="registered", defaults=about)
+"""
+
+
+@pytest.fixture(scope="module")
+def site(
+    rendered: dict[str, Path], environment: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LiveProject]:
+    """A new project after the three steps of the page."""
+    project = tmp_path_factory.mktemp("hosts") / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    (project / ".env").write_text((project / ".env.example").read_text())
+    STEPS.follow(project, skip=lambda command: command.startswith("make setup"))
+    # Hosts without a document, as on this machine: one of the page's choices.
+    with (project / "config/settings.py").open("a") as settings:
+        settings.write('AGUI["OAUTH"] = {"REGISTRATION": True}\n')
+    with serve(project) as live:
+        yield live
+
+
+class Person:
+    """The administrator, who signs in at the site and agrees."""
+
+    def __init__(self, site: LiveProject) -> None:
+        self.site = site
+        self.browser = Client(site.port)
+        self.browser.login(site.username, site.password)
+
+    def agree(self, address: str) -> str:
+        """Open what a host shows; returns the address to which the person is sent back."""
+        assert address.startswith(self.site.url)
+        path = address.removeprefix(self.site.url)
+        status, page = self.browser.fetch("GET", path)
+        assert status == 200, page
+        found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
+        assert found
+        form = urlencode({"csrfmiddlewaretoken": found[1], "decision": "allow", "write": "on"})
+        sent = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.site.url}
+        with self.browser.open("POST", path, form, sent) as answer:
+            assert answer.status == 302, answer.read()
+            return str(answer.headers["Location"])
+
+
+@pytest.fixture
+def person(site: LiveProject) -> Person:
+    return Person(site)
+
+
+def read_until(process: subprocess.Popen[str], beginning: str) -> str:
+    assert process.stdout
+    seen = []
+    for line in process.stdout:
+        seen.append(line)
+        if line.strip().startswith(beginning):
+            return line.strip().removeprefix(beginning).strip()
+    raise AssertionError("".join(seen))
+
+
+def test_the_official_typescript_client_signs_in(suite: list[str], site: LiveProject, person: Person, tmp_path: Path):  # noqa: F811
+    node, packages = suite[0], Path(suite[0]).parents[2]
+    (tmp_path / "node_modules").symlink_to(packages)
+    shutil.copy(ROOT / "tests/mcp/sign_in.mjs", tmp_path)
+    with subprocess.Popen(
+        [node, "sign_in.mjs", f"{site.url}/mcp"],
+        cwd=tmp_path,
+        env=project_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as client:
+        landed = person.agree(read_until(client, "open "))
+        assert landed.startswith("http://127.0.0.1:9/callback?")
+        printed, _ = client.communicate(f"{landed}\n", timeout=60)
+    assert client.returncode == 0
+    assert printed.splitlines()[-2:] == ["listed", "refreshed"]
+
+
+def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, person: Person, tmp_path: Path):  # noqa: F811
+    """The scenarios of the official suite: the metadata, and a grant with PKCE and a resource."""
+    site.manage("shell", "-c", REGISTERED)
+    port = free_port()
+    command = [*suite, "authorization", "--url", site.url, "--client-id", "registered", "--port", str(port)]
+    command += ["--resource", f"{site.url}/mcp", "-o", str(tmp_path)]
+    with subprocess.Popen(
+        command, env=project_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as running:
+        page = f"{site.url}/oauth/authorize"
+        landed = person.agree(page + read_until(running, page))
+        Client(port).fetch("GET", landed.removeprefix(f"http://127.0.0.1:{port}"))
+        printed, _ = running.communicate(timeout=60)
+    assert running.returncode == 0, printed
+
+
+def test_the_page_leads_back_to_the_host_in_a_browser(site: LiveProject, new_page):
+    """Its policy must not stop the redirect after the form, and it needs no script."""
+    site.manage("shell", "-c", REGISTERED)
+    with Landing() as landing:
+        asks = {
+            "response_type": "code",
+            "client_id": "registered",
+            "redirect_uri": f"http://127.0.0.1:{landing.server_port}/callback",
+            "scope": "tools:read tools:write",
+            "code_challenge": "x" * 43,
+            "code_challenge_method": "S256",
+            "resource": f"{site.url}/mcp",
+        }
+        page = new_page(f"{site.url}/oauth/authorize?{urlencode(asks)}", java_script_enabled=False)
+        page.get_by_label("Username").fill(site.username)
+        page.get_by_label("Password").fill(site.password)
+        page.get_by_label("Password").press("Enter")
+        expect(page.get_by_text("a program on your own device")).to_be_visible()
+        page.get_by_role("checkbox").uncheck()
+        page.get_by_role("button", name="Allow").click()
+        expect(page.get_by_text("Landed")).to_be_visible()
+    assert "code=" in page.url
+
+
+class Landing(HTTPServer):
+    """The address of a program on the person's own device."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", free_port()), Answer)
+
+    def __enter__(self) -> "Landing":
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class Answer(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"Landed")
+
+    def log_message(self, *message: object) -> None:
+        """Say nothing."""

@@ -1,0 +1,81 @@
+"""The connections of a user: the apps that act for them. A person sees and revokes them here."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.http import require_http_methods
+from oauth2_provider.models import (
+    get_access_token_model,
+    get_grant_model,
+    get_refresh_token_model,
+)
+
+from agui import clock
+from agui.actor import name_of
+from agui.contrib.oauth.consent import protected
+from agui.contrib.oauth.scopes import WORDS
+
+
+@dataclass
+class Connected:
+    """An app that a user has connected."""
+
+    id: int
+    name: str
+    host: str
+    scopes: set[str]
+    since: datetime
+
+    @property
+    def words(self) -> list[Any]:
+        return [WORDS[scope] for scope in WORDS if scope in self.scopes]
+
+
+def connected_apps(user: Any) -> list[Connected]:
+    """List the apps that have a token of the user, the newest first."""
+    tokens = get_access_token_model().objects.filter(user=user).select_related("application")
+    live = tokens.filter(expires__gt=clock.now()) | tokens.filter(
+        refresh_token__revoked__isnull=True, refresh_token__isnull=False
+    )
+    found: dict[int, Connected] = {}
+    for token in live.order_by("-created"):
+        application = token.application
+        if application is None or not token.resource:
+            continue
+        host = urlsplit(application.client_id).hostname or ""
+        fresh = Connected(application.pk, str(application), host, set(), token.created)
+        app = found.setdefault(application.pk, fresh)
+        app.scopes |= set(token.scope.split())
+    return list(found.values())
+
+
+@transaction.atomic
+def revoke(user: Any, application_id: Any) -> None:
+    """End a connection: its codes, its tokens and what would renew them."""
+    own = {"user": user, "application_id": application_id}
+    get_grant_model().objects.filter(**own).delete()
+    get_refresh_token_model().objects.filter(**own, revoked__isnull=True).update(
+        revoked=clock.now(), access_token=None
+    )
+    get_access_token_model().objects.filter(**own).delete()
+
+
+@login_required
+@csrf_protect
+@require_http_methods(["GET", "HEAD", "POST"])
+def connections_page(request: HttpRequest) -> HttpResponse:
+    """GET the apps that act for the user, POST the id of one to revoke it."""
+    if request.method == "POST":
+        application_id = request.POST.get("application", "")
+        if application_id.isdecimal() and len(application_id) < 19:
+            revoke(request.user, int(application_id))
+        return redirect("agui_oauth:connections")
+    context = {"apps": connected_apps(request.user), "account": name_of(request.user)}
+    return protected(render(request, "agui_oauth/connections.html", context))

@@ -1,0 +1,81 @@
+"""What a request to sign in must have, beyond what django-oauth-toolkit asks for."""
+
+import re
+from typing import Any
+
+from django.http import QueryDict
+from oauth2_provider.oauth2_validators import OAuth2Validator
+from oauthlib.oauth2 import WebApplicationServer
+from oauthlib.oauth2.rfc6749.errors import InvalidRequestError
+
+from agui.contrib.oauth.clients import is_acceptable, is_local
+from agui.contrib.oauth.scopes import READ, SCOPES
+
+S256 = re.compile(r"[A-Za-z0-9_-]{43}")
+"""A SHA-256 digest in base64, without padding."""
+
+
+class HostValidator(OAuth2Validator):
+    """Lets MCP hosts in: by a code, with PKCE, for one resource, and back to a registered address.
+
+    Only the views of this part use it, so a project's other OAuth clients are as they were.
+    """
+
+    def is_pkce_required(self, client_id: str, request: Any) -> bool:
+        return True
+
+    def validate_redirect_uri(
+        self, client_id: str, redirect_uri: str, request: Any, *args: Any, **kwargs: Any
+    ) -> bool:
+        if not is_acceptable(redirect_uri):
+            return False
+        if redirect_uri in request.client.redirect_uris.split():
+            return True
+        # The port of a program on the person's machine is known only when it runs.
+        return is_local(redirect_uri) and super().validate_redirect_uri(
+            client_id, redirect_uri, request, *args, **kwargs
+        )
+
+    def validate_scopes(
+        self, client_id: str, scopes: Any, client: Any, request: Any, *args: Any, **kwargs: Any
+    ) -> bool:
+        return bool(scopes) and set(scopes) <= set(SCOPES)
+
+    def get_default_scopes(
+        self, client_id: str, request: Any, *args: Any, **kwargs: Any
+    ) -> list[str]:
+        return [READ]
+
+    def validate_code(
+        self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any
+    ) -> bool:
+        is_valid = super().validate_code(client_id, code, client, request, *args, **kwargs)
+        return bool(is_valid and request.user.is_active)
+
+    def validate_refresh_token(
+        self, refresh_token: str, client: Any, request: Any, *args: Any, **kwargs: Any
+    ) -> bool:
+        is_valid = super().validate_refresh_token(refresh_token, client, request, *args, **kwargs)
+        return bool(is_valid and request.user.is_active)
+
+
+def check_challenge(request: Any) -> None:
+    """Raise InvalidRequestError unless a request has a challenge of PKCE by S256."""
+    if request.code_challenge_method != "S256":
+        raise InvalidRequestError(
+            description="code_challenge_method must be S256.", request=request
+        )
+    if not S256.fullmatch(request.code_challenge or ""):
+        raise InvalidRequestError(description="code_challenge is no SHA-256.", request=request)
+
+
+def has_zero_byte(values: QueryDict) -> bool:
+    """Whether a value has what PostgreSQL takes in no text: looking for it is an error."""
+    return any("\0" in value for _, values_of_key in values.lists() for value in values_of_key)
+
+
+class HostViewMixin:
+    """What the views of django-oauth-toolkit work with here: no grant but codes and refreshing."""
+
+    server_class = WebApplicationServer
+    validator_class = HostValidator
