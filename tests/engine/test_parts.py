@@ -72,6 +72,16 @@ def test_the_page_gets_the_addresses_of_modules_of_parts(office):
     assert "data-modules" not in page.render(Context())
 
 
+def test_a_menu_of_the_page_has_what_users_decide(settings):
+    menu = Template('{% include "agui/pages.html" with agent="agui" %}')
+    assert menu.render(Context()).strip() == ""
+    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}, "NOTIFICATIONS": {"MAIL": "opt_in", "SITE_URL": "https://a.example"}}
+    assert re.findall(r'<a href="(.*?)">(.*?)</a>', menu.render(Context())) == [
+        ("/agent/mcp/approvals/", "Approvals"),
+        ("/agent/notifications/page/", "Notifications"),
+    ]
+
+
 def test_its_settings_are_checked_with_the_others(office):
     with pytest.raises(ImproperlyConfigured, match=r"AGUI\['OFFICE'\]\['OPENS'\] = 25"):
         conf.load({"OFFICE": {"OPENS": 25}})

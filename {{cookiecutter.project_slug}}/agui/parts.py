@@ -95,10 +95,11 @@ class Part(AppConfig):
         return []
 
     def page_attributes(self, agent: str) -> dict[str, Any]:
-        """Return attributes of `<agui-chat>` for an agent: `reverse(f"{agent}:route")`.
+        """Return attributes of `<agui-chat>`: `reverse(f"{agent}:route")`, or None for no value."""
+        return {}
 
-        None is an attribute without a value.
-        """
+    def personal_pages(self, agent: str) -> dict[str, Any]:
+        """Return names of pages for a person who is signed in, by their addresses."""
         return {}
 
     def modules_of_page(self, agent: str) -> Mapping[str, str]:

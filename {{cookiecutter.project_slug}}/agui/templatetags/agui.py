@@ -49,6 +49,13 @@ def agui_agent_attributes(agent: str = "") -> SafeString:
 
 
 @register.simple_tag
+def agui_pages(agent: str = "") -> list[tuple[str, Any]]:
+    """List the pages of parts for a person who is signed in: their addresses and names."""
+    agent = agent or _only_agent()
+    return [page for part in parts.installed() for page in part.personal_pages(agent).items()]
+
+
+@register.simple_tag
 def agui_models(agent: str = "") -> str:
     """Write the names of the models that an agent offers, as JSON. This imports the agent."""
     view: Any = resolve(reverse(f"{agent or _only_agent()}:run")).func

@@ -3,6 +3,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
+from django.utils.translation import pgettext_lazy
 
 from agui import conf
 from agui.contrib.mcp.conf import McpSettings
@@ -71,6 +72,11 @@ class McpConfig(Part):
         if not conf.part(McpSettings).endpoint:
             return {}
         return {"data-approvals-url": reverse(f"{agent}:mcp-approvals")}
+
+    def personal_pages(self, agent: str) -> dict[str, Any]:
+        if not conf.part(McpSettings).endpoint:
+            return {}
+        return {reverse(f"{agent}:mcp-approvals"): pgettext_lazy("agui", "Approvals")}
 
     def modules_of_page(self, agent: str) -> Mapping[str, str]:
         return self.page_modules if conf.part(McpSettings).endpoint else {}

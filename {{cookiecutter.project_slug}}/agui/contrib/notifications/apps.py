@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.core import checks
 from django.db import router, transaction
+from django.urls import reverse
+from django.utils.translation import pgettext_lazy
 
 from agui import clock, conf
 from agui.contrib.notifications.checks import check_deployment, check_links
@@ -59,6 +61,11 @@ class NotificationsConfig(Part):
             "notifications-test": ("notifications/test/", f"{views}.WebhookTestView"),
             "notifications-page": ("notifications/page/", f"{views}.ChoicesPage"),
         }
+
+    def personal_pages(self, agent: str) -> dict[str, Any]:
+        if not _is_on():
+            return {}
+        return {reverse(f"{agent}:notifications-page"): pgettext_lazy("agui", "Notifications")}
 
     def client_capabilities(self) -> dict[str, Any]:
         settings = conf.part(NotificationsSettings)

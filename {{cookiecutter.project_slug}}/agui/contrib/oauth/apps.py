@@ -1,9 +1,11 @@
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
+from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext_lazy
 
 from agui.contrib.oauth import provider
 from agui.contrib.oauth.checks import check_deployment, check_provider
@@ -47,6 +49,14 @@ class OauthConfig(Part):
             return {}
         # This one replaces the route of the part `mcp`, which comes before.
         return {"mcp": ("mcp/", "agui.contrib.oauth.mcp_view.ConnectedMcpView")}
+
+    def personal_pages(self, agent: str) -> dict[str, Any]:
+        if not provider.is_active():
+            return {}
+        try:
+            return {reverse("agui_oauth:connections"): gettext_lazy("Connected apps")}
+        except NoReverseMatch:
+            return {}
 
     def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
         if provider.is_installed() and actor.user.pk is not None:
