@@ -14,8 +14,8 @@ PHONE = {"viewport": {"width": 380, "height": 700}, "has_touch": True, "is_mobil
 
 
 @pytest.fixture(scope="module")
-def with_mcp(live_project: LiveProject) -> Iterator[LiveProject]:
-    with serve(live_project.path, MCP_ENDPOINT="1") as live:
+def with_mcp(site: LiveProject) -> Iterator[LiveProject]:
+    with serve(site.path, MCP_ENDPOINT="1") as live:
         yield live
 
 

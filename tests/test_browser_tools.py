@@ -146,8 +146,8 @@ def test_page_has_the_systems_colours_until_the_example_changes_the_theme_for_go
 
 def test_page_looks_busy_until_its_tools_have_given_what_they_return(tools):
     held: list = []
-    tools.route("**/frontend-tools*.js", lambda route: held.append(route))
-    with tools.expect_request("**/frontend-tools*.js"):
+    tools.route("**/page-turn*.js", lambda route: held.append(route))
+    with tools.expect_request("**/page-turn*.js"):
         call(tools, ("echo", {"text": "hi"}))
     drawn(tools)
     assert tools.get_by_role("button", name="Stop").is_visible()
