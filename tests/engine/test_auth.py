@@ -1,6 +1,7 @@
 """Who may do what: every route is closed, another user's things don't exist, cookies need CSRF."""
 
 import json
+import re
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -27,7 +28,7 @@ def routes(prefix: str) -> list[str]:
         for part in inner:
             route = str(pattern.pattern) + (str(part.pattern) if part else "")
             route = route.replace("<path:thread_id>", "t1")
-            route = route.replace("<uuid:attachment_id>", "6f8a1f0e-0000-4000-8000-000000000000")
+            route = re.sub(r"<uuid:\w+>", "6f8a1f0e-0000-4000-8000-000000000000", route)
             if route.startswith(prefix):
                 found.append("/" + route)
     return found

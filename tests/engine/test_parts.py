@@ -75,7 +75,8 @@ def test_the_page_gets_the_addresses_of_modules_of_parts(office):
 def test_a_menu_of_the_page_has_what_users_decide(settings):
     menu = Template('{% include "agui/pages.html" with agent="agui" %}')
     assert menu.render(Context()).strip() == ""
-    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}, "NOTIFICATIONS": {"MAIL": "opt_in", "SITE_URL": "https://a.example"}}
+    notifications = {"MAIL": "opt_in", "SITE_URL": "https://a.example"}
+    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}, "NOTIFICATIONS": notifications}
     assert re.findall(r'<a href="(.*?)">(.*?)</a>', menu.render(Context())) == [
         ("/agent/mcp/approvals/", "Approvals"),
         ("/agent/notifications/page/", "Notifications"),

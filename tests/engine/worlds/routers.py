@@ -8,7 +8,7 @@ class SecondDatabase:
 
     labels: tuple[str, ...] = (
         *("admin", "agui", "assistant", "auth"),
-        *("contenttypes", "people", "sessions", "users"),
+        *("contenttypes", "oauth2_provider", "people", "sessions", "users"),
     )
 
     def db_for_read(self, model: Any, **hints: Any) -> str | None:
@@ -30,7 +30,7 @@ class AgentOnly(SecondDatabase):
 class UsersOnly(SecondDatabase):
     """Only users are there."""
 
-    labels = ("admin", "auth", "contenttypes", "sessions", "users")
+    labels = ("admin", "auth", "contenttypes", "oauth2_provider", "sessions", "users")
 
 
 class Conversations(SecondDatabase):
