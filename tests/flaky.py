@@ -35,7 +35,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         for report in reports["rerun"]:
             if report.nodeid == name:
                 # The lines that failed, and why.
-                lines = [line for line in report.longreprtext.splitlines() if line.startswith((">", "E"))]
+                text = report.longreprtext.splitlines()
+                lines = [line for line in text if line.startswith((">", "E"))] or text
                 terminalreporter.write_line("\n".join(lines[-MOST_LINES:]))
     if history := os.environ.get("FLAKY_HISTORY"):
         for name, count in record(flaky, Path(history)).items():
