@@ -2,7 +2,8 @@
 
 The sentence before a block says what to do with it: "Add this to the end of `file`", "Create `file`", "Write `file`"
 (over what is there), or "In `file`, replace the line `old` with"; commands need none. What a command "prints `like
-this`", says the sentence after it.
+this`", says the sentence after it. "In `file`, remove everything from the line `first` on" needs no block, and is done
+before all others.
 """
 
 import re
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 from servers import project_environment
 
+REMOVAL = re.compile(r"In `([^`]+)`, remove everything from the line `([^`]+)` on\.")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 
@@ -41,6 +43,8 @@ class Section(NamedTuple):
 
     def follow(self, project: Path, skip: Callable[[str], bool] = lambda command: False) -> None:
         """Do all its edits and commands in this project, in their order."""
+        for name, first in REMOVAL.findall(" ".join(self.text.split())):
+            remove_from(project / name, first)
         for step in self.steps:
             if step.language == "sh":
                 printed = "".join(run(project, command) for command in step.code.splitlines() if not skip(command))
@@ -61,6 +65,12 @@ def run(project: Path, command: str) -> str:
     )
     assert done.returncode == 0, f"{command}\n{done.stdout[-4000:]}{done.stderr[-2000:]}"
     return done.stdout
+
+
+def remove_from(path: Path, first: str) -> None:
+    lines = path.read_text().splitlines(keepends=True)
+    [number] = [number for number, line in enumerate(lines) if line.strip() == first]
+    path.write_text("".join(lines[:number]).rstrip("\n") + "\n")
 
 
 def edit(project: Path, step: Step) -> None:

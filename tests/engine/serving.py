@@ -12,13 +12,20 @@ from django.core.handlers.asgi import ASGIHandler
 from django.core.signals import request_started
 from django.db import close_old_connections, reset_queries
 
-from agui import parts
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, parts
 from agui.contrib.client import AGUIClient
 from agui.http.tokens import create_token
 from agui.testing import ScriptedModel
 from engine.conftest import script
 
 Application = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
+
+
+def serve_to_mcp(settings: Any, registry: ToolRegistry) -> None:
+    """Mount an agent with these tools, which MCP clients may call."""
+    settings.AGUI = {"MCP": {"ENDPOINT": True}, "MAX_RUNS_PER_USER": 50, **settings.AGUI}
+    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
 
 
 CUT = {"type": "cut"}  # Sent by an application: the connection breaks

@@ -44,7 +44,7 @@ from agui.http.tokens import create_token
 from agui.models import AuditRecord
 from agui.runs.shutdown import calls
 from agui.testing import ScriptedModel
-from engine.serving import serving
+from engine.serving import serve_to_mcp, serving
 
 VERSION = "2026-07-28"
 META = "io.modelcontextprotocol/"
@@ -84,16 +84,10 @@ def make_registry() -> ToolRegistry:
     return registry
 
 
-def mount(settings: Any, registry: ToolRegistry) -> None:
-    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
-
-
 @pytest.fixture(autouse=True)
 def mounted(settings: Any) -> None:
     effects.clear()
-    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}, "MAX_RUNS_PER_USER": 50}
-    mount(settings, make_registry())
+    serve_to_mcp(settings, make_registry())
 
 
 @asynccontextmanager
@@ -293,7 +287,7 @@ async def test_what_was_not_touched_arrives_as_it_was_sent(user: Any, settings: 
         got.append((text, number, items, maybe, flag))
         return "kept"
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     raw, person = await raw_of(user), await person_of(user)
     sent = {"text": "\na\r\nb  ", "number": 1e3, "items": [1.0, {"b": 1, "a": "\u202e"}, None]}
     question = await raw.waiting("keep", sent)
@@ -321,7 +315,7 @@ async def test_arguments_that_nobody_may_change_stay(user: Any, settings: Any):
         effects.append(f"{to}: {note}")
         return "sent"
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting("send", {"to": "Bo"})
     await person.decide(question, **{"argument-0": "Mallory", "argument-1": "Hi"})
@@ -354,7 +348,7 @@ async def test_text_that_imitates_the_page_is_inert(user: Any, settings: Any):
         """Tidy up."""
         return fake
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     raw, person = await raw_of(user), await person_of(user)
     honest = await person.read(await raw.waiting("tidy", {"text": "a", "options": {}}))
     question = await raw.waiting("tidy", {"text": fake, "options": {fake: fake}})
@@ -411,7 +405,7 @@ async def test_a_client_of_2026_opens_the_page_for_its_user(user: Any):
         await person.decide(question)
         done = await client.call_tool("wipe", {"what": "disk"})
     assert [request.url.endswith(f"{PAGE}{question.pk}/") for request in opened] == [True]
-    # That the page was opened approves nothing.
+    # Opening the page approves nothing.
     assert "Nothing was done" in text_of(waits)
     assert done.structured_content == {"wiped": "disk"}
     assert effects == ["wiped disk 1"]
@@ -602,7 +596,7 @@ async def test_the_decision_executes_with_the_rights_of_that_moment(user: Any, s
         effects.append("inspected")
         return "fine"
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
     await user.user_permissions.aadd(permission)
     raw, person = await raw_of(user), await person_of(user)
@@ -639,7 +633,7 @@ async def test_a_tool_that_has_changed_or_is_gone_executes_nothing(user: Any, se
         effects.append("paid")
         return "paid"
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     assert (await person.decide(changed)).status_code == (await person.decide(gone)).status_code == 303
     assert effects == []
     assert (await raw.status(changed))[1].startswith("The tool has changed since the user was asked.")
@@ -656,7 +650,7 @@ async def test_a_state_of_a_tool_that_has_changed_asks_anew(user: Any, settings:
         """Pay an amount."""
         return "paid"
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     again = await raw.call("pay", {"amount": 5}, requestState=asked["requestState"], inputResponses=OPENED)
     assert again["result"]["inputRequests"]["approval"]["params"]["message"] == "Pay?"
 
@@ -691,7 +685,7 @@ async def test_a_call_whose_process_has_died_never_runs_again(user: Any, clock: 
     assert "The server ended while this was at work." in page
     assert 'http-equiv="refresh"' not in page
     assert effects == []
-    # Whoever calls again is asked again.
+    # Another call is asked about again.
     assert (await raw.waiting()).pk != question.pk
 
 
@@ -705,7 +699,7 @@ async def test_a_server_that_ends_says_so(user: Any, settings: Any):
         await asyncio.Event().wait()
         return "done"
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting("last", {})
     async with asyncio.timeout(60):
@@ -727,7 +721,7 @@ async def test_a_call_outlives_the_page(user: Any, settings: Any, monkeypatch: p
         await go_on.wait()
         return "done"
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting("last", {})
     async with asyncio.timeout(60):
@@ -765,7 +759,7 @@ async def test_hostile_sizes(user: Any, settings: Any):
         """Gather anything."""
         return "gathered"
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     raw, person = await raw_of(user), await person_of(user)
     too_large = (await raw.call("wipe", {"what": "x" * 300_000}))["result"]
     assert (too_large["isError"], "too large" in too_large["content"][0]["text"]) == (True, True)
@@ -800,7 +794,7 @@ async def test_a_large_result_is_not_kept(user: Any, settings: Any):
         """Return much."""
         return "x" * 3_000_000
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting("fill", {})
     await person.decide(question)
@@ -872,7 +866,7 @@ async def test_a_tool_with_a_schema_of_its_results_may_wait(user: Any, settings:
             raise ApprovalRequired
         return Receipt(total=-total)
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     person = await person_of(user)
     async with client_of(user, mode) as client:
         listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
@@ -894,7 +888,7 @@ async def test_a_resource_asks_for_nothing(user: Any, settings: Any):
         """The stock."""
         raise ApprovalRequired
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     async with client_of(user, "auto") as client:
         with pytest.raises(MCPError, match="only be given in the chat"):
             await client.read_resource("shop://stock")
@@ -924,6 +918,6 @@ async def test_who_needs_no_approval_has_no_status_tool(user: Any, settings: Any
         """Repeat a text."""
         return text
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     async with client_of(user, "auto") as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["echo"]

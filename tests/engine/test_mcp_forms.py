@@ -26,16 +26,15 @@ from mcp import types
 from mcp.client.streamable_http import streamable_http_client
 from pydantic_ai import ApprovalRequired, RunContext
 
-from agui import AgentConfig, AgentDeps, DjangoAGUIView, Question, ToolRegistry, get_urls, tool
+from agui import AgentDeps, Question, ToolRegistry, tool
 from agui.contrib.mcp import forms
 from agui.contrib.mcp.flat import NotFlat, form_of
 from agui.contrib.mcp.models import ClientQuestion
 from agui.http.tokens import create_token
 from agui.models import AuditRecord
 from agui.runs.shutdown import calls
-from agui.testing import ScriptedModel
 from engine.conftest import Client
-from engine.serving import serving
+from engine.serving import serve_to_mcp, serving
 
 VERSION = "2026-07-28"
 META = "io.modelcontextprotocol/"
@@ -95,16 +94,10 @@ def make_registry(**place: Any) -> ToolRegistry:
     return registry
 
 
-def mount(settings: Any, registry: ToolRegistry) -> None:
-    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
-
-
 @pytest.fixture(autouse=True)
 def mounted(settings: Any) -> None:
     effects.clear()
-    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}, "MAX_RUNS_PER_USER": 50}
-    mount(settings, make_registry())
+    serve_to_mcp(settings, make_registry())
 
 
 Answer = Callable[[types.ElicitRequestParams], Any]
@@ -437,7 +430,7 @@ async def test_odd_characters_are_asked_about_and_answered(user: Any, settings: 
         """Ask for a name."""
         raise Question("Which name?")
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
 
     def answer(params: Any) -> types.ElicitResult:
         return types.ElicitResult(action="accept", content={"approval": True, "answer": "a\x00b"})
@@ -457,7 +450,7 @@ async def test_half_of_a_character_is_asked_about(user: Any, settings: Any):
         """Label something."""
         raise ApprovalRequired({"x-confirm": f"Label {text}?"})
 
-    mount(settings, registry)
+    serve_to_mcp(settings, registry)
     raw = await sync_to_async(Raw)(user)
     assert await raw.asked(name="label", arguments={})
     assert "\x00" not in (await ClientQuestion.objects.aget()).form["message"]
@@ -502,7 +495,7 @@ async def test_only_true_approves(user: Any, value: Any):
 async def test_another_definition_is_asked_about_anew(user: Any, settings: Any):
     raw = await sync_to_async(Raw)(user)
     state = await raw.asked()
-    mount(settings, make_registry(confirm="Pay it twice?"))
+    serve_to_mcp(settings, make_registry(confirm="Pay it twice?"))
     answer = (await raw.call(requestState=state, inputResponses=YES))["result"]
     assert answer["resultType"] == "input_required"
     assert answer["inputRequests"]["approval"]["params"]["message"].startswith("Pay it twice?")

@@ -229,7 +229,7 @@ async def test_flood_of_registrations_is_refused(user: Any):
     statuses = [(await register(host, client_name=f"Host {number}")).status_code for number in range(35)]
     assert statuses == [201] * 30 + [429] * 5
     assert await Application.objects.acount() == 30
-    # One that is known is no new row.
+    # A known client gets no new row.
     assert (await register(host, client_name="Host 1")).status_code == 201
     assert await Application.objects.acount() == 30
 

@@ -105,7 +105,7 @@ async def test_client_registers_connects_refreshes_and_calls(address: str):
     sign_in = sign_in_of(person, address, storage=storage)
     async with signed_in(address, sign_in) as client:
         assert said(await client.call_tool("whoami", {})) == "ada"
-        sign_in.context.token_expiry_time = 1  # It thinks that the token has expired
+        sign_in.context.token_expiry_time = 1  # The client takes its token for one that has expired
         assert said(await client.call_tool("echo", {"text": "hi"})) == "hi"
     assert person.allows_changes == [], "the user was asked once"
     assert await AccessToken.objects.filter(source_refresh_token__isnull=False).acount() == 1

@@ -116,7 +116,7 @@ class DocumentFetcher(SafeMetadataFetcher):
             if "authorization_code" not in grants:
                 raise CIMDError("the client of the document asks for no codes")
             adapted["grant_types"] = ["authorization_code"]
-        # One address that can't be used would refuse the whole client.
+        # The toolkit refuses a client for one address that can't be used.
         adapted["redirect_uris"] = acceptable_uris(document.get("redirect_uris"))
         if not adapted["redirect_uris"]:
             raise CIMDError("no redirect URI of the document can be used")

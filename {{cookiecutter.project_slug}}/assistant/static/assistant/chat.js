@@ -38,28 +38,6 @@ function storeTheme(theme) {
   }
 }
 
-/**
- * Draw the result of list_tasks. A click asks the agent to complete the task; the list stays as the tool has seen it.
- * @param {{ result: { id: number, title: string, category: string, done: boolean }[] }} call
- * @param {HTMLElement} element
- */
-function drawTasks({ result: tasks }, element) {
-  const list = document.createElement("ul");
-  list.className = "tasks";
-  for (const { id, title, category, done } of tasks) {
-    const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: done, disabled: done });
-    box.addEventListener("change", () => {
-      box.checked = box.disabled = chat.sendMessage(`Complete task ${id}: ${title}`);
-    });
-    const label = document.createElement("label");
-    label.append(box, title); // As text: nothing here parses HTML.
-    const item = document.createElement("li");
-    item.append(label, Object.assign(document.createElement("small"), { textContent: category }));
-    list.append(item);
-  }
-  element.replaceChildren(tasks.length ? list : "There are no tasks.");
-}
-
 showTheme(storedTheme());
 
 // The page is named after the open conversation.
@@ -91,9 +69,6 @@ customElements.whenDefined("agui-chat").then(() => {
     },
   });
 
-  // The calls of this tool look like this, once they are done. Until then, and if a call fails, the chat shows its card.
-  chat.registerToolView("list_tasks", { done: drawTasks });
-
   // Each run asks what the page says about itself. The model reads it as data, never as
   // instructions. The user may have changed it, so base no permission on it.
   chat.getContext = () => [
@@ -102,3 +77,30 @@ customElements.whenDefined("agui-chat").then(() => {
     { description: "Theme of the page", value: page.dataset.theme ?? "automatic" },
   ];
 });
+
+// --- The list of tasks
+
+/**
+ * Draw the result of list_tasks. A click asks the agent to complete the task; the list stays as the tool has seen it.
+ * @param {{ result: { id: number, title: string, category: string, done: boolean }[] }} call
+ * @param {HTMLElement} element
+ */
+function drawTasks({ result: tasks }, element) {
+  const list = document.createElement("ul");
+  list.className = "tasks";
+  for (const { id, title, category, done } of tasks) {
+    const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: done, disabled: done });
+    box.addEventListener("change", () => {
+      box.checked = box.disabled = chat.sendMessage(`Complete task ${id}: ${title}`);
+    });
+    const label = document.createElement("label");
+    label.append(box, title); // As text: nothing here parses HTML.
+    const item = document.createElement("li");
+    item.append(label, Object.assign(document.createElement("small"), { textContent: category }));
+    list.append(item);
+  }
+  element.replaceChildren(tasks.length ? list : "There are no tasks.");
+}
+
+// The calls of this tool look like this, once they are done. Until then, and if a call fails, the chat shows its card.
+customElements.whenDefined("agui-chat").then(() => chat.registerToolView("list_tasks", { done: drawTasks }));
