@@ -343,5 +343,22 @@ def test_a_run_is_stopped_while_it_waits_for_a_worker(site: Site):
     wait_until(lambda: site.query("SELECT count(*) FROM dbos.workflow_status WHERE created_at = 0") == ["0"])
 
 
+def test_a_user_who_has_gone_is_told_once_although_a_worker_was_killed(site: Site):
+    site.query("UPDATE users_user SET email = 'ada@example.com'")
+    site.worker or site.start_worker()
+    body = begin("tell me")
+    with site.live.client(site.live.token).open("POST", "/agent/", body) as response:
+        assert next(events(response))["type"] == "RUN_STARTED"
+    wait_until(lambda: site.effects("tell me"))
+    site.end_worker()
+    site.start_worker()
+    told = f"SELECT kind, state FROM agui_notifications_notification WHERE thread_id = '{body['threadId']}'"  # noqa: S608
+    wait_until(lambda: site.query(told) == ["run.finished|sent"])
+    mails = [path.read_text() for path in (site.live.path / "mails").iterdir()]
+    [mail] = [mail for mail in mails if body["threadId"] in mail]
+    assert "\nTo: ada@example.com\n" in mail
+    assert f"https://assistant.example.com/?thread={body['threadId']}" in mail.replace("=\n", "")
+
+
 def test_nothing_of_it_was_an_error_for_the_web_process(site: Site):
     assert "Traceback" not in site.live.log.read_text()

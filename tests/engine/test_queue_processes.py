@@ -1,6 +1,7 @@
 """Messages that another process takes than the one which has the run."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from daily import by_day
@@ -8,6 +9,8 @@ from pydantic_ai.models.function import FunctionModel
 
 pytest.importorskip("redis")
 
+from agui.blocking.executor import in_database
+from agui.contrib.queue import next_run
 from agui.contrib.redis.mirror import Mirror
 from agui.testing import call, say
 from engine.conftest import Client, played_by, script
@@ -78,6 +81,24 @@ async def test_a_message_of_which_a_process_hears_too_late_begins_the_next_run(
         await run.end(gate)
         await settled()
     assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
+
+
+async def test_a_run_in_whose_thread_nothing_waits_asks_once(
+    client: Client,
+    processes: Processes,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+):
+    asked = []
+
+    async def ask(query: Any, *args: Any) -> Any:
+        asked.append(query.__name__)
+        return await in_database(query, *args)
+
+    monkeypatch.setattr(next_run, "in_database", ask)
+    with script(say("One.")):
+        await client.run("Go")
+    await settled()
+    assert asked == ["exists"]
 
 
 @pytest.mark.parametrize("seed", by_day(range(100, 104), every=4))
