@@ -270,6 +270,8 @@ class TestsWriter:
         return [
             *lines,
             "    assert (spec.permission, needs_confirmation(spec)) == (permission, asks)",
+            "    # What changes something asks first.",
+            "    assert spec.read_only != asks",
         ]
 
 

@@ -57,11 +57,13 @@ class ToolsWriter:
     def decorator(
         self, action: str, question: str = "", related: Lines | None = None, is_new: bool = False
     ) -> Lines:
-        """Write `@tool(...)`. A question makes the tool destructive.
+        """Write `@tool(...)`: one to view rows is read-only, one with a question is destructive.
 
         `related` are parameters of related rows, each with the function of their choices.
         """
         items = ["registry"]
+        if action == "view":
+            items.append("read_only=True")
         if question:
             items.append("destructive=True")
         items.append(f'permission="{self.info.permission(action)}"')
