@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,6 +12,7 @@ from urllib.parse import urlencode
 
 import guide
 import pytest
+from cache import cached
 from conftest import ROOT, TEMPLATE_NAME, furnish_project
 from pages import expect
 from servers import Client, LiveProject, free_port, project_environment, serve
@@ -20,6 +22,17 @@ from test_mcp_conformance import suite  # noqa: F401
 pytestmark = [pytest.mark.clients, pytest.mark.nightly]
 
 STEPS = guide.sections(ROOT / TEMPLATE_NAME / "agui/manual/connect-hosts.md")["Three steps"]
+FASTMCP = "fastmcp>=4.2,<5"
+RESOURCE = """
+
+from agui.contrib.mcp.resources import resource
+
+
+@resource(registry, "tasks://open", mime_type="text/markdown")
+def open_tasks(ctx: RunContext[AgentDeps]) -> str:
+    \"\"\"The user's open tasks, as a list.\"\"\"
+    return "\\n".join(f"- {task.title}" for task in tasks_of(ctx).filter(done=False))
+"""
 REGISTERED = """
 from oauth2_provider.models import Application
 about = dict(redirect_uris="http://127.0.0.1/callback", client_type="public", name="Registered",
@@ -39,6 +52,8 @@ def site(
     (project / ".env").write_text((project / ".env.example").read_text())
     STEPS.follow(project, skip=lambda command: command.startswith("make setup"))
     # Hosts without a document, as on this machine: one of the page's choices.
+    with (project / "assistant/tools.py").open("a") as tools:
+        tools.write(RESOURCE)
     with (project / "config/settings.py").open("a") as settings:
         settings.write('AGUI["OAUTH"] = {"REGISTRATION": True}\n')
     with serve(project) as live:
@@ -100,6 +115,50 @@ def test_the_official_typescript_client_signs_in(suite: list[str], site: LivePro
         printed, _ = client.communicate(f"{landed}\n", timeout=60)
     assert client.returncode == 0
     assert printed.splitlines()[-2:] == ["listed", "refreshed"]
+
+
+@pytest.fixture(scope="session")
+def fastmcp() -> Path:
+    """Python with fastmcp, in an environment of its own."""
+
+    def install(venv: Path) -> None:
+        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
+        command = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", FASTMCP]
+        subprocess.run(command, check=True)
+
+    return cached("fastmcp", f"{sys.version}\n{FASTMCP}", install) / "bin/python"
+
+
+def test_the_client_of_fastmcp_signs_in_and_waits_for_a_person(fastmcp: Path, site: LiveProject, new_page):
+    """It registers itself, a person agrees in Chromium, and decides there on two calls."""
+    with subprocess.Popen(
+        [fastmcp, ROOT / "tests/mcp/sign_in.py", f"{site.url}/mcp"],
+        env=project_environment(BROWSER="echo open %s"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as client:
+        assert client.stdin
+        page = new_page(read_until(client, "open "))
+        page.get_by_label("Username").fill(site.username)
+        page.get_by_label("Password").fill(site.password)
+        page.get_by_label("Password").press("Enter")
+        page.get_by_role("button", name="Allow").click()
+        assert "Call the landlord" in read_until(client, "called ")
+        for decision in ("Approve", "Deny"):
+            page.goto(read_until(client, "decide "))
+            page.get_by_role("button", name=decision).click()
+            client.stdin.write("decided\n")
+            client.stdin.flush()
+        printed, _ = client.communicate(timeout=60)
+    assert client.returncode == 0
+    assert printed.splitlines() == [
+        "denied {'text': 'The user denied this. Nothing was done.'}",
+        "prompt user",
+        "resource - Call the landlord",
+        "again as many tools",
+        "refreshed",
+    ]
 
 
 def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, person: Person, tmp_path: Path):  # noqa: F811

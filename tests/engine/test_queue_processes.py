@@ -83,6 +83,40 @@ async def test_a_message_of_which_a_process_hears_too_late_begins_the_next_run(
     assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
 
 
+async def test_a_message_that_comes_before_redis_has_the_end_begins_the_next_run(
+    client: Client,
+    queue: Queue,
+    processes: Processes,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Redis has told the run of it, but the run's process has looked for messages before."""
+    here, elsewhere = processes.all
+    push, tell = Mirror.push, elsewhere.tell
+    gate, has_told = Gate(), asyncio.Event()
+
+    async def push_later(mirror: Mirror) -> None:
+        if gate.opened.is_set() and mirror is here.mirror:
+            await has_told.wait()
+        await push(mirror)
+
+    async def tell_redis(*args: Any) -> bool:
+        told = await tell(*args)
+        has_told.set()
+        return told
+
+    monkeypatch.setattr(Mirror, "push", push_later)
+    monkeypatch.setattr(elsewhere, "tell", tell_redis)
+    with script([say("One."), gate()], say("Two.")):
+        run = Reading(client, "Go")
+        await run.at(gate)
+        await run.end(gate)
+        await settled()
+        with processes.elsewhere():
+            await queue.post("And then?")
+            await settled()
+    assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
+
+
 async def test_a_run_in_whose_thread_nothing_waits_asks_once(
     client: Client,
     processes: Processes,  # noqa: F811

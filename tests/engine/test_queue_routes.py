@@ -2,13 +2,20 @@
 
 import asyncio
 import json
+import threading
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from ag_ui.core import UserMessage
+from django.db import connections
 from django.test import AsyncClient
 
+from agui.actor import Actor
+from agui.contrib.queue import rows
 from agui.contrib.queue.models import QueuedMessage
+from agui.models import Run
 from agui.testing import call, collect, say
 from engine.conftest import Client, script
 from engine.queueing import Gate, Queue, Reading, custom, settled, texts
@@ -133,6 +140,33 @@ async def test_a_full_queue_takes_no_more(client: Client, queue: Queue, settings
     first = (await queue.send("GET"))["messages"][0]["message_id"]
     await queue.send("DELETE", query=f"?message_id={first}", status=204)
     await queue.post("f")
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("paused")
+async def test_two_processes_do_not_pass_the_limit(user: Any, monkeypatch: pytest.MonkeyPatch):
+    """Each adds a message at the same moment; threads stand for the processes."""
+    scope = (await Run.objects.aget()).scope
+    both, create = threading.Barrier(2), QueuedMessage.objects.create
+
+    def meet(**values: Any) -> Any:
+        # The second one comes so far only if the first one does not keep it out.
+        with suppress(threading.BrokenBarrierError):
+            both.wait(timeout=1)
+        return create(**values)
+
+    def add(name: str) -> str:
+        message = UserMessage(id=name, content="Hi")
+        try:
+            return rows.add(rows.Queue(scope, "t1"), Actor(user, scope), message, "queue", 1).state
+        except rows.QueueFull as error:
+            return error.code
+        finally:
+            connections.close_all()
+
+    monkeypatch.setattr(QueuedMessage.objects, "create", meet)
+    states = await asyncio.gather(*[asyncio.to_thread(add, name) for name in "ab"])
+    assert sorted(states) == ["queue_full", "waiting"]
 
 
 async def attempt(queue: Queue, name: str) -> str:

@@ -69,6 +69,11 @@ class Queue:
         locked = list(self.waiting().select_for_update().order_by("pk"))
         return sorted(locked, key=lambda row: (row.position, row.pk))
 
+    def lock_run(self) -> None:
+        """Lock the thread's last run, until the transaction ends."""
+        runs = Run.objects.filter(scope=self.scope, thread_id=self.thread_id)
+        runs.select_for_update().order_by("-started_at").only("pk").first()
+
     def load(self) -> list[QueuedMessage]:
         """Load the messages that wait, except those that have come into the thread otherwise."""
         rows = list(self.waiting())
@@ -105,8 +110,8 @@ def add(
         raise Conflict("The conversation has a message with this id.")
     try:
         with atomic():
-            # Two that lock the same rows add their messages one after the other.
-            queue.lock()
+            # Two that lock the same row add their messages one after the other.
+            queue.lock_run()
             if queue.waiting().count() >= limit:
                 raise QueueFull
             run = active_run(queue, expected_run)
