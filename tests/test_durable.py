@@ -88,10 +88,15 @@ class Site:
             assert response.status == 200, response.read()
             return list(events(response))
 
-    def fetch(self, method: str, path: str) -> Any:
-        status, text = self.live.client(self.live.token).fetch(method, path)
+    def fetch(self, method: str, path: str, body: Any = None) -> Any:
+        status, text = self.live.client(self.live.token).fetch(method, path, body)
         assert status in (200, 202), text
         return json.loads(text or "null")
+
+    def post(self, thread: str, text: str, mode: str) -> None:
+        """Send a message while the agent works."""
+        message = {"id": text, "role": "user", "content": text}
+        self.fetch("POST", f"/agent/threads/{thread}/messages/", {"message": message, "mode": mode})
 
     def query(self, sql: str) -> list[str]:
         return self.database.query("durable", sql)
@@ -341,6 +346,77 @@ def test_a_run_is_stopped_while_it_waits_for_a_worker(site: Site):
     assert f"of thread {body['threadId']}: no worker has it" not in site.log.read_text()
     # What the queue knows of old runs goes, however they ended.
     wait_until(lambda: site.query("SELECT count(*) FROM dbos.workflow_status WHERE created_at = 0") == ["0"])
+
+
+def delivered(stream: list[dict[str, Any]]) -> list[str]:
+    """The messages of which clients were told that the run has read them."""
+    told = [event["value"] for event in stream if event.get("name") == "message_delivered"]
+    return [value["messageId"] for value in told]
+
+
+def prompts(site: Site, thread: str) -> list[str]:
+    messages = site.fetch("GET", f"/agent/threads/{thread}/")["messages"]
+    return [message["content"] for message in messages if message["role"] == "user"]
+
+
+def test_a_message_that_came_before_its_worker_is_read(site: Site):
+    worker = site.worker or site.start_worker()
+    # From here on, the worker knows which threads had messages when it began.
+    site.run(begin("before"))
+    worker.send_signal(signal.SIGSTOP)
+    body = begin("early")
+    with running(site, body) as [stream]:
+        wait_until(lambda: site.query(f"SELECT 1 FROM agui_run WHERE thread_id = '{body['threadId']}'"))  # noqa: S608
+        site.post(body["threadId"], "early steer", "steer")
+        worker.send_signal(signal.SIGCONT)
+    assert delivered(stream.result()) == ["early steer"]
+    assert prompts(site, body["threadId"]) == ["early", "early steer"]
+
+
+def test_a_worker_tells_with_which_messages_a_run_begins(site: Site):
+    site.worker or site.start_worker()
+    prompt, queued = new_prompts()
+    body = begin(prompt)
+    thread = body["threadId"]
+    with running(site, body) as [stream]:
+        wait_until(lambda: site.effects(prompt))
+        site.post(thread, queued, "queue")
+    assert delivered(stream.result()) == []
+    wait_until(lambda: site.requests(queued))
+    with site.live.client(site.live.token).open("GET", f"/agent/threads/{thread}/events/") as response:
+        assert delivered(list(events(response))) == [queued]
+    assert prompts(site, thread) == [prompt, queued]
+
+
+def test_a_message_stays_in_its_place_if_the_worker_is_killed_after_reading_it(site: Site):
+    site.worker or site.start_worker()
+    prompt, steered = new_prompts()
+    body = begin(prompt)
+    with running(site, body) as [stream]:
+        wait_until(lambda: site.effects(prompt))
+        site.post(body["threadId"], steered, "steer")
+        wait_until(lambda: site.requests(steered))
+        site.end_worker()
+        site.start_worker()
+    # The next worker asks again, with the result of the tool and the message.
+    assert site.requests(steered)[:2] == [1, 1]
+    # The first worker may have been killed before it could tell clients: the messages have it, too.
+    assert steered in [*delivered(stream.result()), *users_of_snapshots(stream.result())]
+    messages = site.fetch("GET", f"/agent/threads/{body['threadId']}/")["messages"]
+    assert prompts(site, body["threadId"]) == [prompt, steered]
+    place = [message.get("content") for message in messages].index(steered)
+    assert messages[place - 1]["role"] == "tool"
+
+
+def new_prompts() -> tuple[str, str]:
+    """Two that no other test has, and not this one when it ran before."""
+    word = os.urandom(4).hex()
+    return f"{word} begins", f"{word} follows"
+
+
+def users_of_snapshots(stream: list[dict[str, Any]]) -> list[str]:
+    snapshots = [event["messages"] for event in stream if event["type"] == "MESSAGES_SNAPSHOT"]
+    return [message["content"] for messages in snapshots for message in messages if message["role"] == "user"]
 
 
 def test_a_user_who_has_gone_is_told_once_although_a_worker_was_killed(site: Site):
