@@ -364,6 +364,7 @@ def a_run(page: Page) -> Iterator[str]:
     server["messages"] = []
     page.evaluate("dispatchEvent(new Event('focus'))")
     expect(inside.locator(".waiting-panel")).to_be_hidden()
+    drawn(page)  # The log has grown and scrolls, which takes the button away.
     page.evaluate(SELECT)
     expect(inside.locator(".quote-selection")).to_be_visible()
     yield "selected"
@@ -426,7 +427,9 @@ def documents(page: Page) -> Iterator[str]:
     cards = page.locator("agui-chat .document-card")
     panel = page.locator("agui-chat .document-panel")
     close = panel.locator("button:has(.icon-close)")
-    close.click()  # It has opened by itself.
+    expect(cards).to_have_count(len(shown))
+    if page.viewport_size == WINDOW:
+        close.click()  # It has opened by itself, as there is room.
     for card, document in zip(cards.all(), shown, strict=True):
         card.click()
         expect(panel).to_be_visible()
@@ -695,6 +698,18 @@ def test_no_state_of_the_chat_has_a_finding(open_chat, look, site, name):
             look(page, shown, rules)
             assert page.locator("agui-chat .log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, shown
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, shown
+
+
+@pytest.mark.nightly
+def test_fields_that_the_buttons_half_cover_keep_their_distance(open_chat, look):
+    page = open_chat(viewport=ZOOMED)
+    ask(page, "Book")
+    end(page, waiting({"id": "q", "reason": "input_required", "message": "When?", "responseSchema": FORM}))
+    log = page.locator("agui-chat .log")
+    expect(log.locator(".question-buttons")).to_be_visible()
+    for top in range(0, log.evaluate("log => log.scrollHeight - log.clientHeight"), 4):
+        log.evaluate("(log, top) => log.scrollTo(0, top)", top)
+        look(page, f"at-{top}", ["target-size"])
 
 
 # --- What is where

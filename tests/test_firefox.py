@@ -161,8 +161,8 @@ def test_passage_that_is_selected_is_quoted(scripted: Page):
     expect(message_box(scripted)).to_have_value(re.compile(r"^> word0 w\w*\n\n$"))
 
 
-def test_page_is_dark_runs_from_right_to_left_and_fits_a_phone(new_page, live_project: LiveProject, signed_in: dict):
-    page = new_page(live_project.url, storage_state=signed_in, viewport=PHONE)
+def test_page_is_dark_runs_from_right_to_left_and_fits_a_phone(new_page, site: LiveProject, signed_in: dict):
+    page = new_page(site.url, storage_state=signed_in, viewport=PHONE)
     page.locator(".avatar").click()
     page.locator(".languages summary").click()
     page.get_by_role("button", name="العربية").click()
@@ -189,10 +189,10 @@ def pages_of(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", b"".join([pdf, *unpacked])))
 
 
-def test_paper_has_the_whole_conversation(new_page, live_project: LiveProject, signed_in: dict):
+def test_paper_has_the_whole_conversation(new_page, site: LiveProject, signed_in: dict):
     page = new_page(storage_state=signed_in)
     with page.expect_response("**/page/print*.js"):
-        page.goto(live_project.url)
+        page.goto(site.url)
     texts = ["Question", "Answer **one**\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" + "long words " * 60]
     messages = [
         {"id": f"m{number}", "role": "assistant" if number % 2 else "user", "content": texts[number % 2]}

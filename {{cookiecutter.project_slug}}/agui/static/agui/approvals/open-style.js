@@ -31,10 +31,10 @@ export const OPEN_STYLE = `
   padding-inline: .25rem; text-decoration: underline; text-underline-offset: .2em;
 }
 .question-view > .question-buttons, .question form > .question-buttons {
-  background: var(--_background); bottom: 0; margin-bottom: -.9rem; padding-block: .6rem .9rem;
+  background: var(--_background); bottom: 0; margin-bottom: -.9rem; padding-block: .75rem .9rem;
   position: sticky; z-index: 1;
 }
-.question-view > .question-buttons { margin-top: -.3rem; }
+.question-view > .question-buttons { margin-top: -.45rem; }
 :is(.question-view, .question form) > .question-buttons { container-type: scroll-state; }
 @container scroll-state(stuck: bottom) {
   .question-buttons::before {

@@ -1,0 +1,183 @@
+"""No finding of axe-core on the pages on which users decide: notifications, calls of other apps, connected apps."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import chain
+from urllib.parse import urlencode
+
+import pytest
+from daily import at_night
+from pages import Browser, Page, expect, sign_in
+from servers import DATABASE, FIRST_ADMIN, LiveProject, serve
+from test_browser_approvals import call
+from test_browser_look import LONG, PHONE, WINDOW, axe, in_modes, look
+
+pytestmark = pytest.mark.browser
+
+__all__ = ["axe", "look"]  # Pytest finds its fixtures by their names.
+
+RECEIVER = "127.0.0.1:9"  # Allowed, but private: the test fails without a network.
+PATH = "hook" * 20
+SETTINGS = f"""
+INSTALLED_APPS += ["oauth2_provider"]
+AGUI["MCP"] = {{"ENDPOINT": True}}
+AGUI["NOTIFICATIONS"] = {{"MAIL": "opt_in", "WEBHOOK_HOSTS": ["{RECEIVER}", "*.example.com"]}}
+"""
+ROUTES = """
+urlpatterns += [path("", include("agui.contrib.oauth.urls"))]
+"""
+TOOLS = '''
+from typing import Literal
+
+
+@tool(registry, confirm="Invite them all?\\n\\nThe table is booked at once.", destructive=True)
+def invite(title: str, day: Literal["Monday", "Tuesday"], seats: int, notes: dict[str, str]) -> str:
+    """Invite friends."""
+    return f"Booked {seats} seats for {title}"
+'''
+BEGIN = f"""
+from datetime import timedelta
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+from oauth2_provider.models import get_access_token_model, get_application_model
+from agui.contrib.mcp.models import ClientQuestion
+from agui.contrib.notifications.models import NotificationChoice
+
+for model in (get_application_model(), ClientQuestion, NotificationChoice):
+    model.objects.all().delete()
+about = dict(client_type="public", name="{LONG}", authorization_grant_type="authorization-code")
+for redirect in ("http://127.0.0.1/callback", "https://app.example.com/{PATH}"):
+    app = get_application_model().objects.create(client_id=redirect, redirect_uris=redirect, **about)
+get_access_token_model().objects.create(
+    user=get_user_model().objects.get(), application=app, token="x", scope="tools:read tools:write",
+    expires=timezone.now() + timedelta(hours=1), resource=["URL/mcp"],
+)
+"""
+AT_WORK = """
+from django.utils import timezone
+from agui.contrib.mcp.models import ClientQuestion
+ClientQuestion.objects.filter(state="pending").update(state="executing", decided_at=timezone.now())
+"""
+NOBODYS = "0" * 8 + "-0000-4000-8000-" + "0" * 12
+
+
+@pytest.fixture(scope="module")
+def deciding(site: LiveProject, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveProject]:
+    """The same project with all that its users can decide about, and a database of its own."""
+    project = tmp_path_factory.mktemp("deciding") / "project"
+    others = shutil.ignore_patterns(f"{DATABASE}*", FIRST_ADMIN, "server.log", "scripted.*", "__pycache__")
+    shutil.copytree(site.path, project, symlinks=True, ignore=others)
+    for name, text in (("config/settings", SETTINGS), ("config/urls", ROUTES), ("assistant/tools", TOOLS)):
+        with (project / f"{name}.py").open("a") as file:
+            file.write(text)
+    with serve(project) as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def person(browser: Browser, deciding: LiveProject) -> dict:
+    """The cookies of its user."""
+    with closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.goto(deciding.url)
+        sign_in(page, deciding)
+        return context.storage_state()
+
+
+def press(page: Page, value: str) -> None:
+    page.locator(f"button[value={value}]").click()
+
+
+def menu(page: Page, live: LiveProject) -> Iterator[str]:
+    page.goto(live.url)
+    page.locator(".avatar").click()
+    expect(page.locator("#account-menu a")).to_have_count(4)  # The admin's is the first.
+    yield "menu"
+
+
+def notifications(page: Page, live: LiveProject) -> Iterator[str]:
+    page.goto(f"{live.url}/agent/notifications/page/")
+    expect(page.locator("#no-address, form small bdi").first).to_be_visible()
+    yield "notifications"
+    page.locator("[type=url]").fill(f"https://elsewhere.example/{PATH}")
+    press(page, "save")
+    expect(page.locator("#refused")).to_be_visible()
+    yield "webhook-refused"
+    page.locator("[type=url]").fill(f"https://{RECEIVER}/{PATH}")
+    page.get_by_role("checkbox").check()
+    press(page, "save")
+    expect(page.locator(".secret code")).to_be_visible()
+    yield "webhook-saved"
+    press(page, "test")
+    expect(page.get_by_role("alert")).to_be_visible()
+    yield "webhook-tested"
+
+
+def approvals(page: Page, live: LiveProject) -> Iterator[str]:
+    invitation = {"title": LONG * 2, "day": "Monday", "seats": 4, "notes": {LONG: LONG}}
+    asked = [call(live, "invite", **invitation), call(live, "delete_finished_tasks")]
+    links = [one["structuredContent"]["approval"]["link"] for one in asked]
+    page.goto(f"{live.url}/agent/mcp/approvals/")
+    expect(page.locator(".rows .framed")).to_have_count(2)
+    yield "approvals"
+    page.goto(links[0])
+    expect(page.locator("textarea.code")).to_be_visible()
+    yield "approval"
+    page.locator("textarea[inputmode=decimal]").fill("many")
+    press(page, "approve")
+    expect(page.locator("[aria-invalid=true]")).to_have_count(1)
+    yield "approval-misfit"
+    page.locator("[aria-invalid=true]").fill("5")
+    press(page, "approve")
+    expect(page.locator(".state.done")).to_be_visible()
+    yield "approval-done"
+    live.manage("shell", "-c", AT_WORK)
+    page.goto(links[1])
+    expect(page.locator(".state.executing")).to_be_visible()
+    yield "approval-at-work"
+    page.goto(f"{live.url}/agent/mcp/approvals/{NOBODYS}/")
+    expect(page.locator("h1")).to_be_visible()
+    yield "approval-of-nobody"
+    page.goto(f"{live.url}/agent/mcp/approvals/")
+    expect(page.locator("h2")).to_be_visible()
+    yield "approvals-decided"
+
+
+def connections(page: Page, live: LiveProject) -> Iterator[str]:
+    page.goto(f"{live.url}/oauth/connections/")
+    expect(page.locator(".connection")).to_have_count(1)
+    yield "connections"
+    for redirect in ("http://127.0.0.1/callback", f"https://app.example.com/{PATH}"):
+        asks = {
+            "response_type": "code",
+            "client_id": redirect,
+            "redirect_uri": redirect,
+            "scope": "tools:read tools:write",
+            "code_challenge": "x" * 43,
+            "code_challenge_method": "S256",
+            "resource": f"{live.url}/mcp",
+        }
+        page.goto(f"{live.url}/oauth/authorize?{urlencode(asks)}")
+        expect(page.get_by_role("checkbox")).to_be_checked()
+        yield "consent-" + redirect.partition(":")[0]
+    page.goto(f"{live.url}/oauth/authorize?client_id=unknown")
+    expect(page.locator("h1")).to_be_visible()
+    yield "refused"
+
+
+@pytest.mark.parametrize("language", ["en", *at_night("ar", "ja")])
+def test_no_page_on_which_users_decide_has_a_finding(
+    new_page: Callable[..., Page], deciding: LiveProject, person: dict, look, language: str
+):
+    deciding.manage("shell", "-c", BEGIN.replace("URL", deciding.url))
+    page = new_page(storage_state=person, bypass_csp=True, reduced_motion="reduce")
+    page.context.add_cookies([{"name": "django_language", "value": language, "url": deciding.url}])
+    for state in chain(*(pages(page, deciding) for pages in (menu, notifications, approvals, connections))):
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        for name, window in (("wide", WINDOW), ("phone", PHONE)):
+            page.set_viewport_size(window)
+            for mode, rules in in_modes(page, ["light", "dark"]):
+                shown = f"{state}-{name}-{mode}"
+                look(page, shown, rules)
+                assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, shown
