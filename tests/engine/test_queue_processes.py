@@ -1,6 +1,7 @@
 """Messages that another process takes than the one which has the run."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,8 +10,8 @@ from pydantic_ai.models.function import FunctionModel
 
 pytest.importorskip("redis")
 
-from agui.blocking.executor import in_database
-from agui.contrib.queue import next_run
+from agui import statements
+from agui.contrib.queue import next_run, rows
 from agui.contrib.redis.mirror import Mirror
 from agui.testing import call, say
 from engine.conftest import Client, played_by, script
@@ -117,22 +118,25 @@ async def test_a_message_that_comes_before_redis_has_the_end_begins_the_next_run
     assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
 
 
-async def test_a_run_in_whose_thread_nothing_waits_asks_once(
+async def test_a_run_in_whose_thread_nothing_waits_begins_no_other(
     client: Client,
     processes: Processes,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ):
-    asked = []
+    """It looks once, at its end, and asks the database nothing more."""
+    looks, begun = [], []
 
-    async def ask(query: Any, *args: Any) -> Any:
-        asked.append(query.__name__)
-        return await in_database(query, *args)
+    def select(model: Any, **where: Any) -> Any:
+        looks.append(model)
+        return statements.select(model, **where)
 
-    monkeypatch.setattr(next_run, "in_database", ask)
+    monkeypatch.setattr(rows, "statements", SimpleNamespace(select=select))
+    monkeypatch.setattr(next_run, "go_on", begun.append)
     with script(say("One.")):
         await client.run("Go")
     await settled()
-    assert asked == ["exists"]
+    assert looks == [rows.QueuedMessage]
+    assert begun == []
 
 
 @pytest.mark.parametrize("seed", by_day(range(100, 104), every=4))

@@ -96,15 +96,19 @@ class QueueConfig(Part):
     @contextmanager
     def _serving(self, run: Any) -> Iterator[None]:
         yield
-        if not (self._may_wait(run) or live.live.logs.is_shared):
-            return
-        if not next_run.go_on(run):
-            self.hold(run.log.scope, run.log.thread_id)
+        thread = (run.log.scope, run.log.thread_id)
+        some_wait = thread in self._held or self._is_full()
+        if (some_wait or self._may_wait(run)) and not next_run.go_on(run):
+            self.hold(*thread)
 
     def hold(self, scope: str, thread_id: str) -> None:
         """Remember that messages wait in a thread: its next run hears of it."""
-        if len(self._held) < MAX_HELD:
+        if not self._is_full():
             self._held.add((scope, thread_id))
+
+    def _is_full(self) -> bool:
+        """Return whether there are too many threads, so that some are not remembered."""
+        return len(self._held) >= MAX_HELD
 
     async def before_request(self, run: Any, ctx: Any, request: Any) -> None:
         if self.label not in run.served.kept:
@@ -124,11 +128,9 @@ class QueueConfig(Part):
             self._held.update(await in_database(rows.threads_with_messages, MAX_HELD))
             self._is_loaded = True
         thread = (run.log.scope, run.log.thread_id)
-        # If there are too many threads, some are not remembered, so each run has to look.
-        is_full = len(self._held) >= MAX_HELD
-        if not is_full and thread not in self._held and run.turn.answers is None:
-            return False
-        if not is_full:
+        if not self._is_full():
+            if thread not in self._held and run.turn.answers is None:
+                return False
             self._held.discard(thread)
         has_some: bool = await in_database(rows.Queue(*thread).waiting().exists)
         return has_some
@@ -144,6 +146,8 @@ class QueueConfig(Part):
         # the process of an interrupted run may have died at any point.
         if run.delivered or run.status not in ("finished", "paused"):
             rows.settle(run)
+        if live.live.logs.is_shared:
+            rows.look_after_commit(rows.Queue(run.scope, run.thread_id))
 
     def thread_deleted(self, thread_id: str, scope: str) -> None:
         QueuedMessage.objects.filter(thread_id=thread_id, scope=scope).delete()

@@ -183,9 +183,6 @@ def go_on(run: ActiveRun) -> bool:
 async def _go_on(run: ActiveRun) -> None:
     queue = Queue(run.log.scope, run.log.thread_id)
     try:
-        # With Redis each run looks, as another process may have added messages: no second query.
-        if not await in_database(queue.waiting().exists):
-            return
         user = await _find_user(run.setup.deps.user)
         if user is None:
             queue.hold()

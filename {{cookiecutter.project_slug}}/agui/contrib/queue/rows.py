@@ -10,6 +10,7 @@ from django.db import IntegrityError, router, transaction
 from django.db.models import F, Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from agui import statements
 from agui.actor import Actor
 from agui.contrib.queue.models import QueuedMessage
 from agui.errors import Conflict, NotFound
@@ -233,6 +234,21 @@ def settle(run: EndedRun) -> None:
     )
     if wait_again:
         queue.hold()
+
+
+def look_after_commit(queue: Queue) -> None:
+    """Hold a thread if messages wait in it when the end of its run is committed.
+
+    Until then, another process that adds a message leaves it to the run, which may not have heard
+    of it yet. From then on, it begins the next run itself.
+    """
+    waiting = {"scope": queue.scope, "thread_id": queue.thread_id, "state": State.WAITING}
+
+    def look() -> None:
+        if statements.select(QueuedMessage, **waiting):
+            queue.hold()
+
+    transaction.on_commit(look, using=router.db_for_write(Run), robust=True)
 
 
 def active_run(queue: Queue, expected_run: str | None = None) -> Any:
