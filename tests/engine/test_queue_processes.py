@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from daily import by_day
+from django.db import connection
 from pydantic_ai.models.function import FunctionModel
 
 pytest.importorskip("redis")
@@ -66,12 +67,16 @@ async def test_a_message_from_elsewhere_begins_the_next_run(
     assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
 
 
+@pytest.mark.parametrize("remembered", [0, 1000])
 async def test_a_message_of_which_a_process_hears_too_late_begins_the_next_run(
     client: Client,
     queue: Queue,
     processes: Processes,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
+    remembered: int,
 ):
+    """Although the process may remember no more threads with messages, too."""
+    monkeypatch.setattr("agui.contrib.queue.apps.MAX_HELD", remembered)
     monkeypatch.setattr(Mirror, "tell", lambda *args: None)
     gate = Gate()
     with script([say("One."), gate()], say("Two.")):
@@ -123,11 +128,11 @@ async def test_a_run_in_whose_thread_nothing_waits_begins_no_other(
     processes: Processes,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """It looks once, at its end, and asks the database nothing more."""
+    """It looks once, when its end is committed, and asks the database nothing more."""
     looks, begun = [], []
 
     def select(model: Any, **where: Any) -> Any:
-        looks.append(model)
+        looks.append((model, connection.in_atomic_block))
         return statements.select(model, **where)
 
     monkeypatch.setattr(rows, "statements", SimpleNamespace(select=select))
@@ -135,7 +140,7 @@ async def test_a_run_in_whose_thread_nothing_waits_begins_no_other(
     with script(say("One.")):
         await client.run("Go")
     await settled()
-    assert looks == [rows.QueuedMessage]
+    assert looks == [(rows.QueuedMessage, False)]
     assert begun == []
 
 

@@ -104,10 +104,10 @@ class NextRun:
         """Try it once. Returns False if another run has come between."""
         queue = self.queue
         if await live.logs.tell(queue.scope, queue.thread_id, data):
-            # It may wait for a worker, so don't wait for its beginning.
+            log = await live.logs.find(queue.scope, queue.thread_id)
+            # A run that waits for a worker has its row, and may begin much later.
             if await in_database(active_run, queue):
                 return True
-            log = await live.logs.find(queue.scope, queue.thread_id)
             if log is not None and not await _has_begun(log):
                 return False
             # Another process may not have heard of it before the end of its run.
