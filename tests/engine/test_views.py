@@ -121,7 +121,7 @@ def test_card_has_nothing_that_acts(source: str):
 
 def test_value_that_is_not_escaped_makes_no_call_of_another():
     # `|safe` is a mistake of the project. Another call than those of the template is refused.
-    forged = "<button data-tool=\"cancel_order\" data-arguments='{\"number\": 8}'>x</button>"
+    forged = '<button data-tool="cancel_order" data-arguments=\'{"number": 8}\'>x</button>'
     source = "{% load agui_views %}<button {% call_tool 'cancel_order' number=7 %}>Cancel</button>{{ name|safe }}"
     with pytest.raises(ValueError, match="no template tag"):
         rendered(source, name=forged)

@@ -23,13 +23,17 @@ from agui.tools.questions import one_line
 
 MAX_LABEL_CHARS = 100
 MAX_ARGUMENTS_CHARS = 2000
-FORBIDDEN = frozenset(
-    "applet base embed form frame frameset iframe link meta object portal script".split()
-)
-UNREAD = frozenset(["style", "title", "template", "button"])
+FORBIDDEN = frozenset({
+    "applet", "base", "embed", "form", "frame", "frameset", "iframe", "link", "meta", "object",
+    "portal", "script",
+})  # fmt: skip
+UNREAD = frozenset({"style", "title", "template", "button"})
 """What is not among the words of a card."""
-VOID = frozenset("area br col hr img input source track wbr".split())
-INLINE = frozenset("a abbr b bdi bdo cite code em i kbd mark q s small span strong sub sup u".split())
+VOID = frozenset({"area", "br", "col", "hr", "img", "input", "source", "track", "wbr"})
+INLINE = frozenset({
+    "a", "abbr", "b", "bdi", "bdo", "cite", "code", "em", "i", "kbd", "mark", "q", "s", "small",
+    "span", "strong", "sub", "sup", "u",
+})  # fmt: skip
 ADDRESS = re.compile(r"(https?:|mailto:|tel:|[/?#]|[^:]*\Z)", re.IGNORECASE)
 IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml)[;,]", re.IGNORECASE)
 

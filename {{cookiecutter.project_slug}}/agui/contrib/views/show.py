@@ -34,7 +34,7 @@ async def show_view(
     have, such as a script, and for more than 50,000 characters of HTML.
     """
     if len(title) > MAX_TITLE_CHARS:
-        raise ValueError(f"The title {title[:40]!r}... is longer than {MAX_TITLE_CHARS} characters.")
+        raise ValueError(f"The title {title[:40]!r} has more than {MAX_TITLE_CHARS} characters.")
     card = await in_database(render, template, dict(context or {}), pool="tools")
     if len(card["html"]) > MAX_HTML_CHARS:
         raise ValueError(

@@ -18,12 +18,12 @@ export const PROTOCOL = "2026-01-26";
 const MAX_HEIGHT = 1600;
 
 /** @type {Set<WeakRef<AppFrame>>} */
-const frames = new Set();
+const opened = new Set();
 
 addEventListener("message", ({ source, data }) => {
-  for (const reference of frames) {
+  for (const reference of opened) {
     const frame = reference.deref();
-    if (!frame) frames.delete(reference);
+    if (!frame) opened.delete(reference);
     // The origin of all these frames is "null", so the window alone tells who speaks.
     else if (source && frame.element.contentWindow === source) frame.receive(source, data);
   }
@@ -45,7 +45,7 @@ export class AppFrame {
       class: "app-frame", sandbox: "allow-scripts", referrerpolicy: "no-referrer", allow: "",
       title: options.title, src: address,
     });
-    frames.add(new WeakRef(this));
+    opened.add(new WeakRef(this));
   }
 
   /** Give the app the result of its tool. @param {Values} result */

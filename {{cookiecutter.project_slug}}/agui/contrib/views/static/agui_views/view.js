@@ -5,14 +5,9 @@
  */
 import { AppFrame } from "./app-frame.js";
 import { appContext, followTheme } from "./app-context.js";
+import { VIEW_WORDS } from "./view-words.js";
 import { h, setText } from "../agui/dom/elements.js";
 import { adopt } from "../agui/dom/own-style.js";
-
-/** In English; the tables of other languages have these, too. */
-export const VIEW_WORDS = {
-  viewCard: "Card",
-  viewRefused: "This can't be done now.",
-};
 
 /** @typedef {{ tool: string, arguments: string, label: string }} Action */
 
