@@ -18,6 +18,7 @@ from agui.contrib.views.frame import DOCUMENT, HEADER
 from agui.contrib.views.rendering import MAX_ARGUMENTS_CHARS, render
 from agui.contrib.views.show import MAX_HTML_CHARS, MAX_TITLE_CHARS
 from agui.testing import ScriptedModel, call, say
+from engine import pages
 from engine.conftest import Client
 from engine.wire import check_stream
 
@@ -310,3 +311,22 @@ async def test_without_the_part_hosts_hear_nothing_of_it(connect: Any, settings:
         assert (await client.list_resources()).resources == []
         result = await client.call_tool("show_order", {})
     assert result.meta is None or "agui/view" not in result.meta
+
+
+# --- The manual
+
+
+async def test_the_manual_shows_a_task(client: Client, mount: Mount, settings: Any, user: Any):
+    page = pages.read("views.md")
+    blocks = dict(re.findall(r"^```(html|python)\n(.*?)^```$", page.partition("\n## Buttons")[0], re.M | re.S))
+    settings.TEMPLATES = templates(**{"assistant/task_card": blocks["html"]})
+    own = ToolRegistry()
+    code = blocks["python"].replace("import registry, tasks_of", "import tasks_of")
+    exec(code, {"registry": own})  # noqa: S102 # the manual's own code
+    task = await user.tasks.acreate(title="Write <b>", category="home")
+    mount(own, call("show_task", task_id=task.pk), say("There."))
+    check_stream(await client.run("Show it"))
+    (content,) = [one["content"] for one in (await client.thread())["messages"] if one.get("activityType") == "view"]
+    assert content["text"] == "Write <b>\nhome"
+    action = {"tool": "complete_task", "arguments": f'{{"task_id": {task.pk}}}', "label": "Complete it"}
+    assert content["actions"] == [action]
