@@ -166,7 +166,8 @@ def watched(browser: Browser, site: LiveProject, signed_in: dict) -> Iterator[Pa
 def test_html_that_was_not_escaped_does_nothing(watched: Page):
     push = open_stream(watched)
     asked: list[str] = []
-    watched.on("request", lambda request: asked.append(request.url))
+    # What a policy refuses is no request yet.
+    watched.route("**/agent/threads/?*", lambda route: (asked.append(route.request.url), route.abort()))
     push(shown(HOSTILE_HTML))
     inside = card(watched)
     expect(inside.get_by_role("heading")).to_have_text("Hostile")
@@ -175,7 +176,7 @@ def test_html_that_was_not_escaped_does_nothing(watched: Page):
     expect(inside.get_by_role("status")).to_have_text("This can't be done now.")
     inside.get_by_role("link", name="Script").click()
     expect(inside.get_by_role("heading")).to_have_text("Hostile")
-    assert [url for url in asked if "/agent/threads/?" in url] == []
+    assert asked == []
     assert watched.evaluate("window.owned") is None
     assert len(watched.context.pages) == 1
     expect(watched.locator(".user")).to_have_count(1)
@@ -187,7 +188,7 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     watched.route("**/agent/views/frame/", lambda route: route.fulfill(**hostile))
     push(shown("<p>x</p>"))
     frame = watched.locator(".activity iframe")
-    expect(watched.locator(".view-text")).to_be_hidden()
+    expect(watched.locator(".view")).to_have_attribute("data-open", "")
     app = watched.frames[-1]
     app.evaluate("ready")
 
@@ -203,13 +204,18 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     assert attempt("top.location = 'https://evil.example/'") == "SecurityError"
     assert attempt("window.open('https://evil.example/')") == "null"
     assert attempt("confirm('Sure?')") == "false"
-    # Calls: nobody has pressed anything, and then only what the server has made a button for.
+    # Calls: the user types in the page and has pressed nothing here, and then only what the server has made a button for.
     call = "ask('tools/call', { name: 'cancel_order', arguments: { number: 7 } })"
     link = "ask('ui/open-link', { url: 'https://evil.example/' })"
     refused = "This can't be done now."
     assert attempt(call) == refused
     assert attempt(link) == refused
+    app.evaluate("tell('ui/notifications/size-changed', { height: 200 })")
     card(watched).get_by_role("button", name="Press").click()
+    watched.evaluate("Object.defineProperty(navigator, 'userActivation', { value: { isActive: false }, configurable: true })")
+    assert attempt(call) == refused
+    assert attempt(link) == refused
+    watched.evaluate("delete navigator.userActivation")
     for other in (
         "ask('tools/call', { name: 'cancel_order', arguments: { number: 8 } })",
         "ask('tools/call', { name: 'delete_finished_tasks', arguments: {} })",

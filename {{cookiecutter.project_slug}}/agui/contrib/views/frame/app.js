@@ -8,6 +8,7 @@
   const said = /** @type {HTMLElement} */ (document.querySelector("[role=status]"));
   /** @type {Map<unknown, (answer: any) => void>} */
   const waiting = new Map();
+  const ACTIVE = "base, embed, frame, iframe, link, meta, object, script";
   let count = 0;
   let base = "";
 
@@ -30,6 +31,17 @@
     }
   };
 
+  /**
+   * The server refuses these elements already. A refresh would take the frame elsewhere.
+   * @param {string} html
+   */
+  const inert = (html) => {
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    for (const element of template.content.querySelectorAll(ACTIVE)) element.remove();
+    return template.content;
+  };
+
   /** @param {any} result of a tool */
   const show = ({ content, _meta }) => {
     const view = _meta?.["agui/view"];
@@ -37,7 +49,7 @@
       base = String(view.base);
       main.lang = String(view.lang);
       main.dir = view.dir === "rtl" ? "rtl" : "ltr";
-      main.innerHTML = view.html;
+      main.replaceChildren(inert(view.html));
       said.textContent = "";
       return;
     }

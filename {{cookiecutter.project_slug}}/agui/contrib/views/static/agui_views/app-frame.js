@@ -1,16 +1,17 @@
 // @ts-check
 /**
- * The host's side of MCP Apps (ext-apps, 2026-01-26): a frame that may run its own script and nothing
- * else, and what it may ask of the page. It knows neither views nor who has written the app.
+ * The host's side of MCP Apps (ext-apps, 2026-01-26): a frame that may run its own script and
+ * nothing else, and what it may ask of the page. It knows neither views nor the app's author.
  */
 import { h } from "../agui/dom/elements.js";
 
 /**
  * @typedef {Record<string, unknown>} Values
  * @typedef {{
- *   title: string, context: () => Values, answer: Record<string, (params: any) => unknown>,
+ *   title: string, context: () => Values, answer: Record<string, (params: Values) => unknown>,
  *   opened: () => void, closed: () => void,
  * }} Options `answer` has the requests that the app may send; an error's message is what it gets
+ * @typedef {{ jsonrpc?: unknown, id?: unknown, method?: unknown, params?: Values }} Message
  */
 
 export const PROTOCOL = "2026-01-26";
@@ -48,6 +49,12 @@ export class AppFrame {
     opened.add(new WeakRef(this));
   }
 
+  /** Whether the user is doing something in the app at this moment. */
+  get isUsed() {
+    const root = /** @type {ShadowRoot} */ (this.element.getRootNode());
+    return navigator.userActivation?.isActive && root.activeElement === this.element;
+  }
+
   /** Give the app the result of its tool. @param {Values} result */
   show(result) {
     this.#result = result;
@@ -59,7 +66,7 @@ export class AppFrame {
     if (this.#isOpen) this.#notify("host-context-changed", this.#options.context());
   }
 
-  /** @param {MessageEventSource} source @param {any} data */
+  /** @param {MessageEventSource} source @param {Message | null} data */
   async receive(source, data) {
     if (data === null || typeof data !== "object" || data.jsonrpc !== "2.0") return;
     const { id, method, params } = data;
@@ -98,17 +105,17 @@ export class AppFrame {
     this.#post({ id, result });
   }
 
-  /** @param {string} method @param {any} params */
-  #hear(method, params) {
+  /** @param {string} method @param {Values} params */
+  #hear(method, { height }) {
     if (method === "ui/notifications/initialized" && !this.#isOpen) {
       this.#isOpen = true;
       this.#options.opened();
       this.#notify("tool-input", { arguments: {} });
       if (this.#result) this.#notify("tool-result", this.#result);
     }
-    if (method === "ui/notifications/size-changed" && Number.isFinite(params.height)) {
-      const height = Math.min(Math.max(params.height, 0), MAX_HEIGHT);
-      this.element.style.height = `${height}px`;
+    if (method === "ui/notifications/size-changed" && Number.isFinite(height)) {
+      const pixels = Math.min(Math.max(Number(height), 0), MAX_HEIGHT);
+      this.element.style.height = `${pixels}px`;
     }
   }
 

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The activity `view`: a card from a template of the project, in a frame. Its text stands there until
- * the frame has opened, on paper, and where no frame is allowed.
+ * The activity `view`: a card from a template of the project, in a frame. Its text stands there
+ * until the frame has opened, on paper, and where no frame is allowed.
  */
 import { AppFrame } from "./app-frame.js";
 import { appContext, followTheme } from "./app-context.js";
@@ -31,23 +31,23 @@ export function view({ strings: given, host: element }) {
   /** @type {Action[]} */
   let actions = [];
 
-  /** @param {{ name: unknown, arguments: unknown }} call */
+  /** @param {Record<string, unknown>} call */
   const press = ({ name, arguments: values }) => {
     const json = JSON.stringify(values);
     const action = actions.find(
       (one) => one.tool === name && JSON.stringify(JSON.parse(one.arguments)) === json,
     );
     // The words and the arguments are the server's: the frame only says which button it was.
-    const isAsked = action && navigator.userActivation?.isActive;
+    const isAsked = action && frame?.isUsed;
     if (!isAsked || !host.sendMessage(`${action.label} (${action.tool} ${action.arguments})`)) {
       throw new Error(strings.viewRefused);
     }
     return { content: [] };
   };
-  /** @param {{ url: unknown }} link */
+  /** @param {Record<string, unknown>} link */
   const openLink = ({ url }) => {
     const isWeb = /^https?:\/\//i.test(String(url));
-    if (!isWeb || !navigator.userActivation?.isActive) throw new Error(strings.viewRefused);
+    if (!isWeb || !frame?.isUsed) throw new Error(strings.viewRefused);
     window.open(String(url), "_blank", "noopener,noreferrer");
     return {};
   };
@@ -75,7 +75,8 @@ export function view({ strings: given, host: element }) {
     actions = /** @type {Action[]} */ (Array.isArray(content.actions) ? content.actions : []);
     setText(text, String(content.text || title || strings.viewCard));
     if (frame) frame.element.title = String(title || strings.viewCard);
-    frame?.show({ content: [], _meta: { "agui/view": { html, lang, dir, base: location.origin } } });
+    const card = { html, lang, dir, base: location.origin };
+    frame?.show({ content: [], _meta: { "agui/view": card } });
   };
   return { element: body, update };
 }
