@@ -1,9 +1,10 @@
 """Cards from templates in the chat: how they look, what their buttons do, and what a card can't do."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
-from pages import Browser, Page, expect, finished, new_chat, open_stream, say
+from pages import Browser, Page, Route, expect, finished, new_chat, open_stream, say
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.browser
@@ -163,8 +164,16 @@ def watched(browser: Browser, site: LiveProject, signed_in: dict) -> Iterator[Pa
     context.close()
 
 
-def test_html_that_was_not_escaped_does_nothing(watched: Page):
+@pytest.mark.parametrize("policy", ["ours", "none"])
+def test_html_that_was_not_escaped_does_nothing(watched: Page, policy: str):
     push = open_stream(watched)
+    if policy == "none":
+        # Some hosts put the document into one of their own, where its policy does not count.
+        def serve_bare(route: Route) -> None:
+            body = re.sub(r"<meta http-equiv[^>]*>", "", route.fetch().text())
+            route.fulfill(body=body, content_type="text/html")
+
+        watched.route("**/agent/views/frame/", serve_bare)
     asked: list[str] = []
     # What a policy refuses is no request yet.
     watched.route("**/agent/threads/?*", lambda route: (asked.append(route.request.url), route.abort()))
@@ -197,7 +206,13 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
 
     # Its origin is none, so the page, its cookies and its storage are another's.
     assert attempt("origin") == "null"
-    for action in ("parent.document", "parent.location.href", "document.cookie", "localStorage.length", "caches.keys()"):
+    for action in (
+        "parent.document",
+        "parent.location.href",
+        "document.cookie",
+        "localStorage.length",
+        "caches.keys()",
+    ):
         assert attempt(action) == "SecurityError", action
     assert attempt("indexedDB.open('x')") in ("SecurityError", "TypeError")
     assert attempt("fetch('/agent/threads/', { credentials: 'include' }).then((r) => r.text())") == "TypeError"
@@ -212,7 +227,9 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     assert attempt(link) == refused
     app.evaluate("tell('ui/notifications/size-changed', { height: 200 })")
     card(watched).get_by_role("button", name="Press").click()
-    watched.evaluate("Object.defineProperty(navigator, 'userActivation', { value: { isActive: false }, configurable: true })")
+    watched.evaluate(
+        "Object.defineProperty(navigator, 'userActivation', { value: { isActive: false }, configurable: true })"
+    )
     assert attempt(call) == refused
     assert attempt(link) == refused
     watched.evaluate("delete navigator.userActivation")
@@ -227,7 +244,12 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     for unknown in ("ui/message", "resources/read", "constructor", "__proto__", "toString"):
         assert attempt(f"ask('{unknown}')") == "Unknown method.", unknown
     # Others than the frame don't speak for it.
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "cancel_order", "arguments": {"number": 7}}}
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "cancel_order", "arguments": {"number": 7}},
+    }
     watched.evaluate("message => postMessage(message, '*')", message)
     expect(watched.locator(".user")).to_have_count(1)
     # It can't hide the page below itself, or become a window of its own.

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,9 +54,11 @@ def rendered(source: str, **values: Any) -> dict[str, Any]:
 
 
 @tool(registry, read_only=True, metadata={"shows_view": True})
-async def show_order(ctx: RunContext[AgentDeps], name: str = "Lamp", title: str = "Order") -> str:
+async def show_order(
+    ctx: RunContext[AgentDeps], name: str = "Lamp", customer: str = "Ada", title: str = "Order"
+) -> str:
     """Show an order."""
-    order = {"number": 7, "name": name, "customer": "Ada"}
+    order = {"number": 7, "name": name, "customer": customer}
     await show_view(ctx, "card.html", {"order": order}, title=title)
     return f"Order 7: {name}"
 
@@ -136,6 +139,12 @@ def test_calls_of_one_card_are_not_those_of_the_next():
         rendered("{{ html|safe }}", html=html)
 
 
+def test_card_within_a_card_keeps_the_calls_of_the_outer_one():
+    source = "{% load agui_views %}{{ inner }}<button {% call_tool 'cancel_order' number=7 %}>Cancel</button>"
+    card = rendered(source, inner=lambda: rendered("<p>x</p>")["text"])
+    assert len(card["actions"]) == 1
+
+
 def test_what_a_card_may_have():
     source = (
         "<a href='https://shop.example/7'>1</a><a href='/orders/7/'>2</a><a href='mailto:a@b.example'>3</a>"
@@ -146,6 +155,13 @@ def test_what_a_card_may_have():
     with override_settings(TEMPLATES=templates(tried=source, part=part)):
         (action,) = render("tried.html", {"price": Decimal("1.5")})["actions"]
     assert action == {"tool": "cancel_order", "arguments": '{"price": ""}', "label": "Go"}
+
+
+def test_other_engines_may_not_escape(settings: Any, tmp_path: Path):
+    (tmp_path / "tried.html").write_text("<p>x</p>")
+    settings.TEMPLATES = [{"BACKEND": "django.template.backends.dummy.TemplateStrings", "DIRS": [tmp_path]}]
+    with pytest.raises(ValueError, match="no Django template"):
+        render("tried.html", {})
 
 
 def test_sizes_have_limits():
@@ -175,7 +191,7 @@ async def test_card_is_an_activity_that_the_thread_keeps(client: Client, mount: 
     assert [one["content"] for one in messages if one.get("activityType") == "view"] == [content]
 
 
-@pytest.mark.parametrize("about", [{"title": "x" * (MAX_TITLE_CHARS + 1)}, {"name": "x" * MAX_HTML_CHARS}])
+@pytest.mark.parametrize("about", [{"title": "x" * (MAX_TITLE_CHARS + 1)}, {"customer": "x" * MAX_HTML_CHARS}])
 async def test_card_that_is_too_large_is_a_failure_of_its_tool(client: Client, mount: Mount, about: dict[str, str]):
     mount(registry, call("show_order", **about), say("It failed."))
     events = await client.run("Show it")

@@ -8,9 +8,17 @@
   const said = /** @type {HTMLElement} */ (document.querySelector("[role=status]"));
   /** @type {Map<unknown, (answer: any) => void>} */
   const waiting = new Map();
+  // From here on no other script runs, whatever policy the host has.
+  const POLICY =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'";
   const ACTIVE = "base, embed, frame, iframe, link, meta, object, script";
   let count = 0;
   let base = "";
+
+  const meta = document.createElement("meta");
+  meta.httpEquiv = "Content-Security-Policy";
+  meta.content = POLICY;
+  document.head.append(meta);
 
   /** @param {object} message */
   const post = (message) => host.postMessage({ jsonrpc: "2.0", ...message }, "*");
