@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from pages import Browser, Page, Route, expect, finished, new_chat, open_stream, say
+from pages import Browser, Page, Route, drawn, expect, finished, new_chat, open_stream, say
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.browser
@@ -100,7 +100,14 @@ def test_card_is_drawn_and_its_button_calls_a_tool_through_the_approval(viewing:
     # It comes back after a reload.
     viewing.reload()
     button = card(viewing).get_by_role("button", name="Cancel the order")
+    # Only the chat speaks to the card, and only a person presses its button.
+    forged = {"method": "ui/notifications/tool-result", "params": {"_meta": {"agui/view": {"html": "<p>Forged"}}}}
+    inside = viewing.frames[-1]
+    inside.evaluate("message => postMessage({ jsonrpc: '2.0', ...message }, '*')", forged)
     button.focus()
+    button.evaluate("button => button.click()")
+    expect(button).to_be_enabled()
+    expect(viewing.locator(".user")).to_have_count(1)
     viewing.keyboard.press("Enter")
     expect(viewing.locator(".user").last).to_contain_text('Cancel the order (cancel_order {"number": 7})')
     viewing.get_by_role("button", name="Approve", exact=True).click()
@@ -138,7 +145,10 @@ window.ask = (method, params = {}) => new Promise((resolve) => {
   parent.postMessage({ jsonrpc: "2.0", id: count, method, params }, "*");
 });
 window.tell = (method, params = {}) => parent.postMessage({ jsonrpc: "2.0", method, params }, "*");
-addEventListener("message", ({ data }) => waiting[data.id]?.(data.error?.message ?? JSON.stringify(data.result)));
+addEventListener("message", ({ data }) => {
+  console.log(JSON.stringify(data));
+  waiting[data.id]?.(data.error?.message ?? JSON.stringify(data.result));
+});
 window.attempt = async (action) => {
   try { return String(await action()); } catch (error) { return error.name; }
 };
@@ -159,9 +169,12 @@ def watched(browser: Browser, site: LiveProject, signed_in: dict) -> Iterator[Pa
     context = browser.new_context(storage_state=signed_in, viewport={"width": 1200, "height": 800})
     page = context.new_page()
     page.add_init_script("addEventListener('message', ({ data }) => data === 'owned' && (window.owned = true))")
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(site.url)
     yield page
     context.close()
+    assert errors == []
 
 
 @pytest.mark.parametrize("policy", ["ours", "none"])
@@ -177,8 +190,10 @@ def test_html_that_was_not_escaped_does_nothing(watched: Page, policy: str):
     asked: list[str] = []
     # What a policy refuses is no request yet.
     watched.route("**/agent/threads/?*", lambda route: (asked.append(route.request.url), route.abort()))
-    push(shown(HOSTILE_HTML))
+    push(shown(HOSTILE_HTML, lang="ar", dir="rtl"))
     inside = card(watched)
+    expect(inside.get_by_role("main")).to_have_attribute("lang", "ar")
+    expect(inside.get_by_role("heading")).to_have_css("direction", "rtl")
     expect(inside.get_by_role("heading")).to_have_text("Hostile")
     for name in ("Form", "Handler", "Delete"):
         inside.get_by_role("button", name=name).click()
@@ -219,7 +234,7 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     assert attempt("top.location = 'https://evil.example/'") == "SecurityError"
     assert attempt("window.open('https://evil.example/')") == "null"
     assert attempt("confirm('Sure?')") == "false"
-    # Calls: the user types in the page and has pressed nothing here, and then only what the server has made a button for.
+    # Calls: the user types in the page and has pressed nothing here. Then only those for which there is a button.
     call = "ask('tools/call', { name: 'cancel_order', arguments: { number: 7 } })"
     link = "ask('ui/open-link', { url: 'https://evil.example/' })"
     refused = "This can't be done now."
@@ -244,29 +259,40 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     for unknown in ("ui/message", "resources/read", "constructor", "__proto__", "toString"):
         assert attempt(f"ask('{unknown}')") == "Unknown method.", unknown
     # Others than the frame don't speak for it.
-    message = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": "cancel_order", "arguments": {"number": 7}},
-    }
-    watched.evaluate("message => postMessage(message, '*')", message)
+    params = {"name": "cancel_order", "arguments": {"number": 7}}
+    for method in ("ui/initialize", "tools/call"):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        watched.evaluate("message => postMessage(message, '*')", message)
+    drawn(watched)
     expect(watched.locator(".user")).to_have_count(1)
     # It can't hide the page below itself, or become a window of its own.
-    for height in ("1e9", "Infinity", "'5000'", "-5"):
+    for height, pixels in {"1e9": 1600, "300": 300, "'500'": 300, "Infinity": 300, "-5": 0, "20": 20}.items():
         app.evaluate(f"tell('ui/notifications/size-changed', {{ height: {height} }})")
-    expect(frame).to_have_css("height", "0px")
-    app.evaluate("tell('ui/notifications/size-changed', { height: 1e9 })")
-    expect(frame).to_have_css("height", "1600px")
+        assert attempt("ask('ping')") == "Unknown method."
+        expect(frame).to_have_css("height", f"{pixels}px")
     # Rubbish is no message.
-    for data in ("null", "1", "'x'", "{}", "{ jsonrpc: '2.0' }", "{ jsonrpc: '2.0', id: 1, method: {} }"):
+    other = "{ id: 1, method: 'ui/initialize' }"
+    for data in ("null", "1", "'x'", "{}", "{ jsonrpc: '2.0' }", "{ jsonrpc: '2.0', id: 1, method: {} }", other):
         app.evaluate(f"parent.postMessage({data}, '*')")
     assert attempt(call) == '{"content":[]}'
-    # A second document in the same frame is not the app: the card is its text again.
-    app.evaluate("location.reload()")
-    expect(frame).to_have_count(0)
-    expect(watched.locator(".view-text")).to_have_text("Its text")
     assert watched.evaluate("window.owned") is None
+
+
+@pytest.mark.parametrize("speaks", [True, False])
+def test_frame_that_goes_elsewhere_gets_nothing_and_is_closed(watched: Page, speaks: bool):
+    push = open_stream(watched)
+    hostile = {"body": HOSTILE_APP, "content_type": "text/html"}
+    watched.route("**/agent/views/frame/", lambda route: route.fulfill(**hostile))
+    watched.route("**/elsewhere/", lambda route: route.fulfill(**(hostile if speaks else hostile | {"body": "Quiet"})))
+    with watched.expect_console_message(lambda message: "its card" in message.text):
+        push(shown("<p>its card</p>"))
+    told: list[str] = []
+    watched.on("console", lambda message: told.append(message.text))
+    expect(watched.locator(".view-text")).to_be_hidden()
+    watched.frames[-1].evaluate("location.href = '/elsewhere/'")
+    expect(watched.locator(".activity iframe")).to_have_count(0)
+    expect(watched.locator(".view-text")).to_have_text("Its text")
+    assert [text for text in told if "its card" in text] == []
 
 
 def test_without_a_frame_the_card_is_its_text(chat: Page):

@@ -32,8 +32,9 @@ addEventListener("message", ({ source, data }) => {
 
 export class AppFrame {
   #options;
-  /** The window that has begun to speak: a frame that is moved gets another one. */
+  /** The window that has begun to speak, and that which is loaded: a moved frame gets another. */
   #window = /** @type {unknown} */ (null);
+  #loaded = /** @type {unknown} */ (null);
   #isOpen = false;
   /** @type {Values | null} */
   #result = null;
@@ -44,7 +45,7 @@ export class AppFrame {
     this.#options = options;
     this.element = h("iframe", {
       class: "app-frame", sandbox: "allow-scripts", referrerpolicy: "no-referrer", allow: "",
-      title: options.title, src: address,
+      title: options.title, src: address, onload: () => this.#load(),
     });
     opened.add(new WeakRef(this));
   }
@@ -72,7 +73,6 @@ export class AppFrame {
     const { id, method, params } = data;
     if (typeof method !== "string") return;
     if (method === "ui/initialize") return this.#initialize(source, id);
-    if (source !== this.#window) return;
     if (id === undefined) return this.#hear(method, params ?? {});
     const { answer } = this.#options;
     if (!Object.hasOwn(answer, method)) {
@@ -86,9 +86,16 @@ export class AppFrame {
     }
   }
 
+  /** A second document in the same window is none of ours: the app has gone elsewhere. */
+  #load() {
+    const { contentWindow } = this.element;
+    if (contentWindow === this.#loaded) this.#close();
+    this.#loaded = contentWindow;
+  }
+
   /** @param {MessageEventSource} source @param {unknown} id */
   #initialize(source, id) {
-    // A second document in the same window is none of ours: the app has gone elsewhere.
+    // It may speak before it is loaded.
     if (source === this.#window) return this.#close();
     this.#window = source;
     this.#isOpen = false;
