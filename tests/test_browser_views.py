@@ -210,6 +210,9 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     push = open_stream(watched)
     hostile = {"body": HOSTILE_APP, "content_type": "text/html"}
     watched.route("**/agent/views/frame/", lambda route: route.fulfill(**hostile))
+    watched.evaluate(
+        "document.querySelector('agui-chat').sendMessage = (text) => Boolean((window.sent ??= []).push(text))"
+    )
     push(shown("<p>x</p>"))
     frame = watched.locator(".activity iframe")
     expect(watched.locator(".view")).to_have_attribute("data-open", "")
@@ -264,7 +267,7 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         watched.evaluate("message => postMessage(message, '*')", message)
     drawn(watched)
-    expect(watched.locator(".user")).to_have_count(1)
+    assert watched.evaluate("window.sent") is None
     # It can't hide the page below itself, or become a window of its own.
     for height, pixels in {"1e9": 1600, "300": 300, "'500'": 300, "Infinity": 300, "-5": 0, "20": 20}.items():
         app.evaluate(f"tell('ui/notifications/size-changed', {{ height: {height} }})")
@@ -275,6 +278,7 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     for data in ("null", "1", "'x'", "{}", "{ jsonrpc: '2.0' }", "{ jsonrpc: '2.0', id: 1, method: {} }", other):
         app.evaluate(f"parent.postMessage({data}, '*')")
     assert attempt(call) == '{"content":[]}'
+    assert watched.evaluate("window.sent") == ['Cancel (cancel_order {"number": 7})']
     assert watched.evaluate("window.owned") is None
 
 
@@ -283,7 +287,10 @@ def test_frame_that_goes_elsewhere_gets_nothing_and_is_closed(watched: Page, spe
     push = open_stream(watched)
     hostile = {"body": HOSTILE_APP, "content_type": "text/html"}
     watched.route("**/agent/views/frame/", lambda route: route.fulfill(**hostile))
-    watched.route("**/elsewhere/", lambda route: route.fulfill(**(hostile if speaks else hostile | {"body": "Quiet"})))
+    # One that speaks does so before it is loaded, which it never is.
+    elsewhere = hostile | {"body": f"{HOSTILE_APP}<img src=/held/>" if speaks else "Quiet"}
+    watched.route("**/held/", lambda route: None)
+    watched.route("**/elsewhere/", lambda route: route.fulfill(**elsewhere))
     with watched.expect_console_message(lambda message: "its card" in message.text):
         push(shown("<p>its card</p>"))
     told: list[str] = []
