@@ -211,7 +211,7 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     hostile = {"body": HOSTILE_APP, "content_type": "text/html"}
     watched.route("**/agent/views/frame/", lambda route: route.fulfill(**hostile))
     watched.evaluate(
-        "document.querySelector('agui-chat').sendMessage = (text) => Boolean((window.sent ??= []).push(text))"
+        "() => { document.querySelector('agui-chat').sendMessage = (text) => (window.sent ??= []).push(text) > 0; }"
     )
     push(shown("<p>x</p>"))
     frame = watched.locator(".activity iframe")

@@ -7,7 +7,7 @@
   const main = /** @type {HTMLElement} */ (document.querySelector("main"));
   const said = /** @type {HTMLElement} */ (document.querySelector("[role=status]"));
   /** @type {Map<unknown, (answer: any) => void>} */
-  const waiting = new Map();
+  const unanswered = new Map();
   // From here on no other script runs, whatever policy the host has.
   const POLICY =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'";
@@ -26,7 +26,7 @@
   /** @param {string} method @param {object} params @returns {Promise<any>} */
   const request = (method, params) =>
     new Promise((resolve) => {
-      waiting.set((count += 1), resolve);
+      unanswered.set((count += 1), resolve);
       post({ id: count, method, params });
     });
 
@@ -75,8 +75,8 @@
     if (source !== host || source === window || data?.jsonrpc !== "2.0") return;
     const { id, method, params } = data;
     if (method === undefined) {
-      waiting.get(id)?.(data);
-      waiting.delete(id);
+      unanswered.get(id)?.(data);
+      unanswered.delete(id);
     } else if (id === undefined) {
       if (Object.hasOwn(told, method)) told[method](params ?? {});
     } else if (method === "ui/resource-teardown" || method === "ping") {
