@@ -8,7 +8,7 @@ import base64
 import hashlib
 from pathlib import Path
 
-FOLDER = Path(__file__).with_name("frame")
+FOLDER = Path(__file__).with_name("app")
 KEY = "agui/view"
 """Under this name the `_meta` of a tool's result has the card."""
 

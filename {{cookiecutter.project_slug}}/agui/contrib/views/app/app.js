@@ -88,10 +88,11 @@
 
   /** @param {HTMLButtonElement} button */
   const press = async (button) => {
-    const { tool: name, arguments: text } = button.dataset;
+    const { dataset } = button;
+    const params = { name: dataset.tool, arguments: JSON.parse(dataset.arguments || "{}") };
     button.disabled = true;
     said.textContent = "";
-    const answer = await request("tools/call", { name, arguments: JSON.parse(text || "{}") });
+    const answer = await request("tools/call", params);
     button.disabled = false;
     if (answer.error) said.textContent = String(answer.error.message);
     else show(answer.result ?? {});
