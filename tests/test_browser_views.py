@@ -277,6 +277,11 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     other = "{ id: 1, method: 'ui/initialize' }"
     for data in ("null", "1", "'x'", "{}", "{ jsonrpc: '2.0' }", "{ jsonrpc: '2.0', id: 1, method: {} }", other):
         app.evaluate(f"parent.postMessage({data}, '*')")
+    # An answer of the app gets no answer: it might have the number of another request.
+    app.evaluate("() => { waiting[77] = () => (window.answered = true); }")
+    app.evaluate("parent.postMessage({ jsonrpc: '2.0', id: 77, result: {} }, '*')")
+    assert attempt("ask('ping')") == "Unknown method."
+    assert app.evaluate("window.answered") is None
     assert attempt(call) == '{"content":[]}'
     assert watched.evaluate("window.sent") == ['Cancel (cancel_order {"number": 7})']
     assert watched.evaluate("window.owned") is None
