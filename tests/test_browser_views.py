@@ -254,6 +254,7 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     for other in (
         "ask('tools/call', { name: 'cancel_order', arguments: { number: 8 } })",
         "ask('tools/call', { name: 'delete_finished_tasks', arguments: {} })",
+        "ask('tools/call', { name: 'delete_finished_tasks', arguments: { number: 7 } })",
         "ask('tools/call', { name: 'cancel_order' })",
         "ask('ui/open-link', { url: 'javascript:top.owned = 1' })",
         "ask('ui/open-link', { url: 'data:text/html,x' })",
