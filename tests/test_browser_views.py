@@ -94,6 +94,7 @@ def test_card_is_drawn_and_its_button_calls_a_tool_through_the_approval(viewing:
         expect(card(viewing).locator("html")).to_have_css("color-scheme", theme)
     # On paper it is its text.
     viewing.emulate_media(media="print")
+    expect(viewing.locator(".view-text")).to_be_visible()
     expect(viewing.locator(".view-text")).to_have_text("Order 7\nFor <i>Ada</i>, details")
     expect(frame).to_be_hidden()
     viewing.emulate_media(media="screen")
@@ -102,6 +103,7 @@ def test_card_is_drawn_and_its_button_calls_a_tool_through_the_approval(viewing:
     button = card(viewing).get_by_role("button", name="Cancel the order")
     # Only the chat speaks to the card, and only a person presses its button.
     forged = {"method": "ui/notifications/tool-result", "params": {"_meta": {"agui/view": {"html": "<p>Forged"}}}}
+    expect(button).to_be_visible()
     inside = viewing.frames[-1]
     inside.evaluate("message => postMessage({ jsonrpc: '2.0', ...message }, '*')", forged)
     button.focus()
