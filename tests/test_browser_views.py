@@ -120,6 +120,9 @@ def test_card_is_drawn_and_its_button_calls_a_tool_through_the_approval(viewing:
         card(viewing).get_by_role("link", name="details").click()
     assert opened.value.evaluate("opener") is None
     assert opened.value.url.endswith("/orders/7/")
+    opened.value.wait_for_load_state()
+    drawn(viewing)
+    expect(card(viewing).get_by_role("link", name="details")).to_be_visible()
 
 
 # --- What a card can't do, even if the checks of the server let it through
