@@ -78,6 +78,7 @@ INSTALLED_APPS = [
     "agui.contrib.suggestions",
     "agui.contrib.terminal",
     "agui.contrib.titles",
+    "agui.contrib.views",
     "agui.contrib.voice",
     "assistant",
 ]
@@ -232,6 +233,7 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
+        "frame-src": [SELF],
         "form-action": [SELF],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],

@@ -30,6 +30,7 @@ This project for other agents, if AGUI["MCP"]["ENDPOINT"] is on:
     models.py       the questions that are open, each to be used once
     progress.py     from the steps and activities of a tool to notifications
     describe.py     a tool, as clients list it
+    cards.py        what a tool shows with `show_view`, as an app of hosts
     results.py      what a tool returns, as clients get it
     prompts.py      skills as prompts
     resources.py    `@resource`

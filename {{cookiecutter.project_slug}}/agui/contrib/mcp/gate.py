@@ -253,7 +253,8 @@ class Gate:
             result = result.return_value
         if isinstance(result, ToolDenied):
             return Ended("denied", result.message)
-        return Ended("success", bounded(result))
+        card = context.cards[-1] if context.cards else None
+        return Ended("success", bounded(result), card)
 
     def context(self, actor: Actor, tool_name: str | None = None) -> Context:
         endpoint = self.endpoint

@@ -436,4 +436,7 @@ export const STRINGS = {
   readInRun: "قُرئت أثناء العمل",
   shortcutNextStep: "إرسال ليقرأها الوكيل في الخطوة التالية",
   shortcutMove: "نقل رسالة في الانتظار",
+
+  viewCard: "بطاقة",
+  viewRefused: "لا يمكن تنفيذ ذلك الآن.",
 };

@@ -380,4 +380,7 @@ export const STRINGS = {
   readInRun: "Während der Arbeit gelesen",
   shortcutNextStep: "Senden; der Agent liest es beim nächsten Schritt",
   shortcutMove: "Eine wartende Nachricht verschieben",
+
+  viewCard: "Karte",
+  viewRefused: "Das ist gerade nicht möglich.",
 };

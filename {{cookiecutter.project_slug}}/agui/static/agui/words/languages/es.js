@@ -405,4 +405,7 @@ export const STRINGS = {
   readInRun: "Leído mientras trabajaba",
   shortcutNextStep: "Enviar para que se lea en el próximo paso",
   shortcutMove: "Mover un mensaje en espera",
+
+  viewCard: "Tarjeta",
+  viewRefused: "No se puede hacer esto ahora.",
 };

@@ -405,4 +405,7 @@ export const STRINGS = {
   readInRun: "Lu pendant le travail",
   shortcutNextStep: "Envoyer, à lire à la prochaine étape",
   shortcutMove: "Déplacer un message en attente",
+
+  viewCard: "Carte",
+  viewRefused: "Cette action n’est pas possible pour le moment.",
 };

@@ -362,4 +362,7 @@ export const STRINGS = {
   readInRun: "作業中に読まれました",
   shortcutNextStep: "次のステップで読まれるように送信",
   shortcutMove: "待機中のメッセージを移動",
+
+  viewCard: "カード",
+  viewRefused: "現在、この操作はできません。",
 };
