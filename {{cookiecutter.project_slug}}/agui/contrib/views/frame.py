@@ -34,6 +34,8 @@ def _joined(directives: dict[str, str]) -> str:
 _SCRIPT = (FOLDER / "app.js").read_text(encoding="utf-8")
 _STYLE = (FOLDER / "app.css").read_text(encoding="utf-8")
 _DIRECTIVES = _csp(_SCRIPT)
+RELAY = (FOLDER / "relay.js").read_text(encoding="utf-8")
+"""Stands between the page and the app of another server (contrib/mcp/app_documents.py)."""
 
 DOCUMENT = f"""<!doctype html>
 <html>

@@ -17,6 +17,8 @@ import { h } from "../agui/dom/elements.js";
 export const PROTOCOL = "2026-01-26";
 /** Pixels. An app that is as high as its window would grow for ever. */
 const MAX_HEIGHT = 1600;
+/** The messages in a second that end an app: the page has others to hear. */
+const MAX_MESSAGES = 200;
 
 /** @type {Set<WeakRef<AppFrame>>} */
 const opened = new Set();
@@ -38,6 +40,9 @@ export class AppFrame {
   #isOpen = false;
   /** @type {Values | null} */
   #result = null;
+  /** @type {Values} */
+  #input = {};
+  #heard = { since: 0, count: 0 };
   element;
 
   /** @param {string} address of a document with a policy of its own @param {Options} options */
@@ -56,9 +61,10 @@ export class AppFrame {
     return navigator.userActivation?.isActive && root.activeElement === this.element;
   }
 
-  /** Give the app the result of its tool. @param {Values} result */
-  show(result) {
+  /** Give the app the result of its tool. @param {Values} result @param {Values} [input] */
+  show(result, input = {}) {
     this.#result = result;
+    this.#input = input;
     if (this.#isOpen) this.#notify("tool-result", result);
   }
 
@@ -69,6 +75,7 @@ export class AppFrame {
 
   /** @param {MessageEventSource} source @param {Message | null} data */
   async receive(source, data) {
+    if (this.#isFlooding()) return this.#close();
     if (data === null || typeof data !== "object" || data.jsonrpc !== "2.0") return;
     const { id, method, params } = data;
     if (typeof method !== "string") return;
@@ -84,6 +91,12 @@ export class AppFrame {
       const { message } = /** @type {Error} */ (error);
       this.#post({ id, error: { code: -32000, message } });
     }
+  }
+
+  #isFlooding() {
+    const now = performance.now();
+    if (now - this.#heard.since > 1000) this.#heard = { since: now, count: 0 };
+    return (this.#heard.count += 1) > MAX_MESSAGES;
   }
 
   /** A second document in the same window is none of ours: the app has gone elsewhere. */
@@ -105,6 +118,8 @@ export class AppFrame {
       hostInfo: { name: "agui-chat", version: "1" },
       hostCapabilities: {
         ...(answer["tools/call"] && { serverTools: {} }),
+        ...(answer["resources/read"] && { serverResources: {} }),
+        ...(answer["ui/message"] && { message: { text: {} } }),
         ...(answer["ui/open-link"] && { openLinks: {} }),
       },
       hostContext: context(),
@@ -117,7 +132,7 @@ export class AppFrame {
     if (method === "ui/notifications/initialized" && !this.#isOpen) {
       this.#isOpen = true;
       this.#options.opened();
-      this.#notify("tool-input", { arguments: {} });
+      this.#notify("tool-input", { arguments: this.#input });
       if (this.#result) this.#notify("tool-result", this.#result);
     }
     if (method === "ui/notifications/size-changed" && Number.isFinite(height)) {

@@ -5,22 +5,12 @@
  */
 import { AppFrame } from "./app-frame.js";
 import { appContext, followTheme } from "./app-context.js";
+import { STYLE } from "./view-style.js";
 import { VIEW_WORDS } from "./view-words.js";
 import { h, setText } from "../agui/dom/elements.js";
 import { adopt } from "../agui/dom/own-style.js";
 
 /** @typedef {{ tool: string, arguments: string, label: string }} Action */
-
-const STYLE = `
-.activity:has(> .view[data-open]) { padding-block: .6rem; }
-.view-text { margin: 0; white-space: pre-line; }
-.app-frame { border: 0; display: block; height: 0; width: 100%; }
-.view[data-open] > .view-text { display: none; }
-@media print {
-  .app-frame { display: none; }
-  .view[data-open] > .view-text { display: block; }
-}
-`;
 
 /** @type {import("../agui/types.d.ts").ActivityModule["view"]} */
 export function view({ strings: given, host: element }) {
