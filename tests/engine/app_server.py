@@ -1,6 +1,7 @@
 """An MCP server whose tools bring an app, for tests of the host: over HTTP in the test's process, or as a script."""
 
 import asyncio
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 URI = "ui://shop/orders.html"
+OTHER_URI = "ui://shop/other.html"
 MIME = "text/html;profile=mcp-app"
 READ_ONLY = ToolAnnotations(read_only_hint=True)
 HTML = "<!doctype html><title>Orders</title><script>parent.postMessage({}, '*')</script>"
@@ -19,7 +21,7 @@ class Shop:
 
     def __init__(self) -> None:
         self.done: list[str] = []
-        self.html = HTML
+        self.html: Any = HTML
         self.csp: Any = None
         self.mime = MIME
         self.reads = 0
@@ -28,7 +30,7 @@ class Shop:
 def build_app_server(shop: Shop, name: str = "shop") -> MCPServer:
     server = MCPServer(name, log_level="ERROR")
     with_app = {"ui": {"resourceUri": URI}}
-    for_apps = {"ui": {"resourceUri": URI, "visibility": ["app"]}}
+    for_apps = {"ui": {"resourceUri": OTHER_URI, "visibility": ["app"]}}
     for_model = {"ui": {"visibility": ["model"]}}
 
     @server.tool(annotations=READ_ONLY, meta=with_app, title="Orders")
@@ -66,7 +68,8 @@ def build_app_server(shop: Shop, name: str = "shop") -> MCPServer:
             shop.reads += 1
             return text() if callable(text) else text
 
-    resource(URI, shop.mime, lambda: shop.html, shop.csp)
+    resource(URI, shop.mime, lambda: shop.html() if callable(shop.html) else shop.html, shop.csp)
+    resource(OTHER_URI, MIME, HTML)
     resource("ui://shop/data.json", "application/json", '{"a": 1}')
     resource("file:///etc/shop.conf", "text/plain", "of the server")
     return server
@@ -75,5 +78,6 @@ def build_app_server(shop: Shop, name: str = "shop") -> MCPServer:
 if __name__ == "__main__":
     shop = Shop()
     if "APP_HTML" in os.environ:
-        shop.html = Path(os.environ["APP_HTML"]).read_text()
+        shop.html = Path(os.environ["APP_HTML"]).read_text
+        shop.csp = json.loads(os.environ["APP_CSP"])
     asyncio.run(build_app_server(shop).run_stdio_async())

@@ -21,7 +21,7 @@ from agui.contrib.mcp.servers import AppDomains, read_servers
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, say
 from engine import mcp_server, urls
-from engine.app_server import HTML, URI, Shop, build_app_server
+from engine.app_server import HTML, OTHER_URI, URI, Shop, build_app_server
 from engine.conftest import Client, results_of
 from engine.serving import serving
 
@@ -114,8 +114,8 @@ async def test_a_result_is_shown_in_its_app_and_the_model_reads_what_it_read_bef
         # The model has no tool that is for apps alone.
         assert set(site.llm.requests[0].tools) >= {"shop_orders", "shop_secrets", "other_add"}
         assert not {"shop_refresh", "shop_cancel", "shop_broken"} & set(site.llm.requests[0].tools)
-        thread = await client.get(f"threads/{client.thread_id}/")
-        kept = [message for message in thread.json()["messages"] if message["role"] == "activity"]
+        thread = await client.thread()
+        kept = [message for message in thread["messages"] if message["role"] == "activity"]
         assert [message["content"]["text"] for message in kept] == ["2 orders of Ada"]
 
 
@@ -201,17 +201,22 @@ async def test_app_that_is_no_app_or_too_large_is_not_shown(site: Site, monkeypa
 async def test_few_documents_are_kept_for_a_connection(site: Site, monkeypatch: Any):
     monkeypatch.setattr(app_documents, "MAX_KEPT", 1)
     async with site.open():
-        await site.frame()
-        [connection] = [each for each in connections._connections[next(iter(connections._connections))].values()][:1]
-        await app_documents.document_of(connection, URI)
-        assert list(connection.kept) == [URI]
-        assert site.shop.reads == 1
+        assert (await site.frame()).status_code == 200
+        assert (await site.frame(uri=OTHER_URI)).status_code == 200
+        assert site.shop.reads == 2
+        assert (await site.frame(uri=OTHER_URI)).status_code == 200
+        assert site.shop.reads == 2
+        assert (await site.frame()).status_code == 200
+        assert site.shop.reads == 3
 
 
 # --- Its network
 
 
-ALLOWED = {"connectDomains": ["https://api.example.com"], "resourceDomains": ["https://*.tiles.example", "wss://w.example"]}
+ALLOWED = {
+    "connectDomains": ["https://api.example.com"],
+    "resourceDomains": ["https://*.tiles.example", "wss://w.example"],
+}
 
 
 @pytest.mark.parametrize(
@@ -229,7 +234,7 @@ ALLOWED = {"connectDomains": ["https://api.example.com"], "resourceDomains": ["h
         ({"resourceDomains": ["https://*.tiles.example"]}, "'none'", "data: blob: https://*.tiles.example"),
         ({"resourceDomains": ["https://tiles.example", "https://eviltiles.example"]}, "'none'", "data: blob:"),
         ({"resourceDomains": ["http://a.tiles.example", "https://api.example.com"]}, "'none'", "data: blob:"),
-        ({"frameDomains": ["https://a.tiles.example"], "baseUriDomains": ["https://a.tiles.example"]}, "'none'", "data: blob:"),
+        ({"frameDomains": ["https://a.tiles.example"], "baseUriDomains": ["https://b.c"]}, "'none'", "data: blob:"),
         ({"connectDomains": "https://api.example.com", "resourceDomains": [None, 1, {}]}, "'none'", "data: blob:"),
         ("https://api.example.com", "'none'", "data: blob:"),
     ],

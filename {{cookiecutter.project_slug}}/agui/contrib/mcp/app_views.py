@@ -87,6 +87,9 @@ class AppView(AgentView):
         return await self._frame(request, actor)
 
     async def _frame(self, request: HttpRequest, actor: Actor) -> HttpResponse:
+        if request.headers.get("Sec-Fetch-Dest", "iframe") != "iframe":
+            # As a page of its own, it would look like one of the site.
+            raise NotFound(app_gate.NO_APP)
         name = request.GET.get("server", "")[:MAX_NAME_CHARS]
         document = await self._host(request, actor, name).document(request.GET.get("uri", ""))
         tag = f'"{document.digest}"'

@@ -148,19 +148,28 @@ class Connection:
     async def read_for_app(self, uri: str) -> dict[str, Any]:
         """Read a resource. Raises ToolFailed. Returns the server's ReadResourceResult."""
         result: dict[str, Any] = await self._use(
-            f"resource {uri[:200]!r}", lambda session: session.read_for_app(uri)
+            f"resource {uri[:200]!r}",
+            lambda session: session.read_for_app(uri),
+            conf.part(McpSettings).timeout_seconds,
         )
         return result
 
-    async def _use(self, what: str, work: Callable[[Session], Awaitable[Any]]) -> Any:
+    async def _use(
+        self,
+        what: str,
+        work: Callable[[Session], Awaitable[Any]],
+        seconds: float | None = None,
+    ) -> Any:
         self._calls += 1
         try:
-            return await self._work(what, work)
+            return await self._work(what, work, seconds or conf.part(McpSettings).call_seconds)
         finally:
             self._calls -= 1
             self.used_at = clock.monotonic()
 
-    async def _work(self, what: str, work: Callable[[Session], Awaitable[Any]]) -> Any:
+    async def _work(
+        self, what: str, work: Callable[[Session], Awaitable[Any]], seconds: float
+    ) -> Any:
         session = None
         try:
             # This also opens the session.
@@ -168,7 +177,7 @@ class Connection:
             session = self._session
             if session is None:
                 raise ServerAway(self.server.name)
-            async with asyncio.timeout(conf.part(McpSettings).call_seconds):
+            async with asyncio.timeout(seconds):
                 return await work(session)
         except ServerAway as error:
             raise ToolFailed(

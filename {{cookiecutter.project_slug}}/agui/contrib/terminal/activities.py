@@ -34,7 +34,7 @@ def draw(kind: str, content: Any) -> RenderableType:
             return _text(content, printable("".join(pieces)))
         case "document", {"kind": "image" | "page", "path": str() as path}:
             return Group(_heading(content), Text(one_line(path)))
-        case "view", {"text": str() as text}:
+        case "view" | "mcp-apps", {"text": str() as text}:
             return Text(printable(text))
     return Text(printable(json.dumps(content, indent=2, ensure_ascii=False)))
 

@@ -16,7 +16,7 @@ import { h } from "../agui/dom/elements.js";
 
 export const PROTOCOL = "2026-01-26";
 /** Pixels. An app that is as high as its window would grow for ever. */
-const MAX_HEIGHT = 1600;
+export const MAX_HEIGHT = 1600;
 /** The messages in a second that end an app: the page has others to hear. */
 const MAX_MESSAGES = 200;
 

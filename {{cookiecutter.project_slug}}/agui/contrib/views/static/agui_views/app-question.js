@@ -22,14 +22,17 @@ export class AppQuestion {
         this.element.replaceChildren();
         resolve(decision);
       };
-      const approve = h("button", { class: "primary", disabled: true, onclick: () => decide(true) }, yes);
-      const deny = h("button", { onclick: () => decide(false) }, no);
+      const look = { type: "button", class: "button" };
+      const approve = h("button", { ...look, disabled: true, onclick: () => decide(true) }, yes);
+      const deny = h("button", { ...look, onclick: () => decide(false) }, no);
       setTimeout(() => (approve.disabled = false), REST_MS);
       this.element.replaceChildren(
-        h("div", { class: "question", role: "group", "aria-label": text },
-          h("p", { class: "question-text", dir: "auto" }, text),
-          detail && h("pre", { class: "value", dir: "auto" }, detail),
-          h("p", { class: "buttons" }, approve, " ", deny),
+        h(
+          "div",
+          { role: "group", "aria-label": text },
+          h("p", { dir: "auto" }, text),
+          detail && h("pre", { class: "value", dir: "auto", tabindex: "0" }, detail),
+          h("p", {}, approve, deny),
         ),
       );
     });

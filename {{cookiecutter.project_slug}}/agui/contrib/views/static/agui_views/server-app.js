@@ -4,7 +4,7 @@
  * for goes to its server through ours, or to the user as a question. Its result's text stands
  * there until it has opened, on paper, and where no frame is allowed.
  */
-import { AppFrame } from "./app-frame.js";
+import { AppFrame, MAX_HEIGHT } from "./app-frame.js";
 import { appContext, followTheme } from "./app-context.js";
 import { AppQuestion } from "./app-question.js";
 import { STYLE } from "./view-style.js";
@@ -17,13 +17,25 @@ import { format } from "../agui/words/strings.js";
 
 const APP_STYLE = `
 .app-source { color: var(--_muted); font-size: .8em; margin: 0 0 .4rem; }
-.app-asks:not(:empty) { margin-block-end: .6rem; }
-.app-asks pre { margin-block: .4rem; overflow-wrap: anywhere; white-space: pre-wrap; }
+.app-asks:not(:empty) {
+  border-block-end: 1px solid var(--_border);
+  margin-block-end: .6rem;
+  padding-block-end: .6rem;
+}
+.app-asks p { display: flex; flex-wrap: wrap; font-weight: 600; gap: .5rem; margin: 0; }
+.app-asks pre {
+  margin-block: .4rem .6rem; max-height: 12rem; overflow-wrap: anywhere; white-space: pre-wrap;
+}
 `;
 /** What a server is asked at the same time for one app. */
 const MAX_OPEN = 8;
 const MAX_MESSAGE = 4000;
 const REFUSED = "The user has not allowed this.";
+/** What nobody sees, and models read: all but the joiners that scripts and pictures need. */
+const UNSEEN = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u{e0100}-\u{e01ef}]/gu;
+
+/** @param {string} text */
+const shown = (text) => text.replace(UNSEEN, "").trim();
 
 /** @type {import("../agui/types.d.ts").ActivityModule["view"]} */
 export function view({ strings: given, host: element, client }) {
@@ -81,7 +93,10 @@ export function view({ strings: given, host: element, client }) {
   /** @param {Values} link */
   const openLink = async ({ url }) => {
     const target = URL.parse(String(url));
-    if (!target || !/^https?:$/.test(target.protocol)) throw new Error("Only web addresses.");
+    // A name before the host would look like one.
+    if (!target || !/^https?:$/.test(target.protocol) || target.username || target.password) {
+      throw new Error("Only web addresses.");
+    }
     await ask(format(strings.appLinks, { app: server }), target.href);
     window.open(target.href, "_blank", "noopener,noreferrer");
     return {};
@@ -91,7 +106,7 @@ export function view({ strings: given, host: element, client }) {
   const say = async ({ content }) => {
     const blocks = /** @type {any[]} */ (Array.isArray(content) ? content : [content]);
     const texts = blocks.filter((block) => block?.type === "text");
-    const words = texts.map((block) => String(block.text)).join("\n").trim();
+    const words = shown(texts.map((block) => String(block.text)).join("\n"));
     if (!words || words.length > MAX_MESSAGE) throw new Error("A message is a text.");
     await ask(format(strings.appSays, { app: server }), words);
     if (!host.sendMessage(words)) throw new Error(strings.viewRefused);
@@ -101,7 +116,10 @@ export function view({ strings: given, host: element, client }) {
   const make = () =>
     new AppFrame(address, {
       title: strings.appTitle,
-      context: () => appContext(host, strings.lang),
+      context: () => ({
+        ...appContext(host, strings.lang),
+        containerDimensions: { maxHeight: MAX_HEIGHT },
+      }),
       answer: {
         "tools/call": relay("tools/call"),
         "resources/read": relay("resources/read"),
