@@ -1,6 +1,7 @@
 """Apps of other MCP servers in the chat: how they look, what they may ask for, and how they try to break out."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 
@@ -215,7 +216,8 @@ UNDONE = {
     "navigator.mediaDevices.getUserMedia({ audio: true })": "SecurityError",
     "new Promise((done) => navigator.geolocation.getCurrentPosition(done, ({ code }) => done(code)))": "1",
     "document.documentElement.requestFullscreen()": "TypeError",
-    "eval('1')": "EvalError",
+    # A browser lets the tools of developers do this, so it has to be later.
+    "new Promise((done) => setTimeout(() => done(attempt(() => eval('1')))))": "EvalError",
     "fetch('https://evil.example/fetch', { mode: 'no-cors' })": "TypeError",
     f"fetch('{DECLARED}/only-declared')": "TypeError",
     "fetch('https://undeclared.example/only-allowed')": "TypeError",
@@ -240,7 +242,7 @@ MARKUP = """
 <form action="https://evil.example/form" target="_top"><button>Send</button></form>
 <a href="https://evil.example/link" target="_blank" ping="https://evil.example/ping">Link</a>
 <a href="https://evil.example/above" target="_top">Above</a>
-<a href="https://evil.example/download" download>Download</a>
+<a href="data:text/plain,x" download="x.txt">Download</a>
 """
 ACT = """markup => {
   const range = document.createRange();
@@ -261,10 +263,14 @@ ACT = """markup => {
 def test_app_reaches_no_page_no_storage_and_no_network(shop: Page, hosting: LiveProject):
     app = shown(shop)
     requests: list[str] = []
-    shop.context.on("request", lambda request: requests.append(request.url))
-    shop.context.route(
-        "https://**", lambda route: route.fulfill(body="x", headers={"Access-Control-Allow-Origin": "*"})
-    )
+
+    def note(route: Route) -> None:
+        # What a policy refuses is no request yet.
+        requests.append(route.request.url)
+        route.fulfill(body="x", headers={"Access-Control-Allow-Origin": "*"})
+
+    shop.on("download", lambda download: requests.append(f"download of {download.url}"))
+    shop.context.route(re.compile("^https:|/agent/|/admin/"), note)
     host = hosting.url.removeprefix("http:").rstrip("/")
 
     def attempt(action: str) -> str:
@@ -279,7 +285,7 @@ def test_app_reaches_no_page_no_storage_and_no_network(shop: Page, hosting: Live
     shop.frame_locator(".activity iframe").frame_locator("iframe").get_by_role("button", name="Send").click()
     assert attempt(f"fetch('{ALLOWED}/last').then((response) => response.text())") == "x"
     drawn(shop)
-    assert [url for url in requests if not url.startswith(("data:", "blob:"))] == [f"{ALLOWED}/open", f"{ALLOWED}/last"]
+    assert requests == [f"{ALLOWED}/open", f"{ALLOWED}/last"]
     assert len(shop.context.pages) == 1
     assert shop.url.startswith(hosting.url)
     assert app_of(shop) == app
