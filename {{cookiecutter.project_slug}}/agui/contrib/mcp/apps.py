@@ -84,11 +84,11 @@ class McpConfig(Part):
         }
 
     def page_attributes(self, agent: str) -> dict[str, Any]:
-        attributes = {}
+        attributes: dict[str, Any] = {}
         if conf.part(McpSettings).endpoint:
-            attributes["data-approvals-url"] = reverse(f"{agent}:mcp-approvals")
+            attributes |= {"data-approvals-url": reverse(f"{agent}:mcp-approvals")}
         if shows_apps():
-            attributes["data-apps-url"] = reverse(f"{agent}:mcp-apps")
+            attributes |= {"data-apps-url": reverse(f"{agent}:mcp-apps")}
         return attributes
 
     def personal_pages(self, agent: str) -> dict[str, Any]:

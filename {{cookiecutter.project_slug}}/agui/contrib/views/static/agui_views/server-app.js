@@ -13,7 +13,10 @@ import { h, setText } from "../agui/dom/elements.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { format } from "../agui/words/strings.js";
 
-/** @typedef {Record<string, unknown>} Values */
+/**
+ * @typedef {Record<string, unknown>} Values
+ * @typedef {{ result?: Values, question?: { id: string, message: string } }} Answer
+ */
 
 const APP_STYLE = `
 .app-source { color: var(--_muted); font-size: .8em; margin: 0 0 .4rem; }
@@ -56,16 +59,18 @@ export function view({ strings: given, host: element, client }) {
   const ask = async (asked, detail) => {
     const { appAllow: yes, appDeny: no } = strings;
     // Somebody who has said no is asked again only about what they do in the app.
-    const answer = isDenied && !frame?.isUsed ? null : question.ask({ text: asked, detail, yes, no });
-    isDenied = !(await answer);
+    const isNew = !isDenied || frame?.isUsed;
+    isDenied = !(isNew && (await question.ask({ text: asked, detail, yes, no })));
     if (isDenied) throw new Error(REFUSED);
   };
 
-  /** @param {Values} body @returns {Promise<any>} */
-  const post = async (body) => {
+  /** @param {Values} request @returns {Promise<Answer>} */
+  const post = async (request) => {
     const headers = { "Content-Type": "application/json", Accept: "application/json" };
-    const message = { method: "POST", headers, body: JSON.stringify({ server, ...body }) };
-    const answer = await (await client.send(/** @type {string} */ (host.dataset.appsUrl), message)).json();
+    const body = JSON.stringify({ server, ...request });
+    const url = host.dataset.appsUrl ?? "";
+    const response = await client.send(url, { method: "POST", headers, body });
+    const answer = await response.json();
     if (answer.error) throw new Error(answer.error);
     return answer;
   };
@@ -104,7 +109,7 @@ export function view({ strings: given, host: element, client }) {
 
   /** @param {Values} message */
   const say = async ({ content }) => {
-    const blocks = /** @type {any[]} */ (Array.isArray(content) ? content : [content]);
+    const blocks = /** @type {Values[]} */ (Array.isArray(content) ? content : [content]);
     const texts = blocks.filter((block) => block?.type === "text");
     const words = shown(texts.map((block) => String(block.text)).join("\n"));
     if (!words || words.length > MAX_MESSAGE) throw new Error("A message is a text.");
@@ -115,7 +120,7 @@ export function view({ strings: given, host: element, client }) {
 
   const make = () =>
     new AppFrame(address, {
-      title: strings.appTitle,
+      title: format(strings.appOf, { app: server }),
       context: () => ({
         ...appContext(host, strings.lang),
         containerDimensions: { maxHeight: MAX_HEIGHT },
@@ -140,8 +145,9 @@ export function view({ strings: given, host: element, client }) {
     }
     if (host.shadowRoot) adopt(host.shadowRoot, STYLE + APP_STYLE);
     server = serverId;
-    setText(source, format(strings.appOf, { app: server }));
-    setText(text, String(words || title || strings.appTitle));
+    const name = format(strings.appOf, { app: server });
+    setText(source, name);
+    setText(text, String(words || title || name));
     const wanted = `${url}?${new URLSearchParams({ server, uri: resourceUri })}`;
     if (wanted !== address) {
       frame?.element.remove();
@@ -151,7 +157,7 @@ export function view({ strings: given, host: element, client }) {
       followTheme(host, frame);
     }
     if (!frame) return;
-    frame.element.title = String(title || strings.appTitle);
+    frame.element.title = String(title || name);
     frame.show(/** @type {Values} */ (result), /** @type {Values} */ (toolInput));
   };
   return { element: body, update };

@@ -1,7 +1,6 @@
 // @ts-check
 /** In English; the tables of other languages have these, too. */
 export const VIEW_WORDS = {
-  appTitle: "App",
   appOf: "App of “{app}”",
   appCalls: "The app of “{app}” asks:",
   appLinks: "The app of “{app}” wants to open this address:",

@@ -437,7 +437,6 @@ export const STRINGS = {
   shortcutNextStep: "إرسال ليقرأها الوكيل في الخطوة التالية",
   shortcutMove: "نقل رسالة في الانتظار",
 
-  appTitle: "تطبيق",
   appOf: "تطبيق «{app}»",
   appCalls: "يسأل تطبيق «{app}»:",
   appLinks: "يريد تطبيق «{app}» فتح هذا العنوان:",

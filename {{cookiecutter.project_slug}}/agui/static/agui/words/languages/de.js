@@ -381,7 +381,6 @@ export const STRINGS = {
   shortcutNextStep: "Senden; der Agent liest es beim nächsten Schritt",
   shortcutMove: "Eine wartende Nachricht verschieben",
 
-  appTitle: "App",
   appOf: "App von „{app}“",
   appCalls: "Die App von „{app}“ fragt:",
   appLinks: "Die App von „{app}“ möchte diese Adresse öffnen:",

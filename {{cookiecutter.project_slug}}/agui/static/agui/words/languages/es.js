@@ -406,7 +406,6 @@ export const STRINGS = {
   shortcutNextStep: "Enviar para que se lea en el próximo paso",
   shortcutMove: "Mover un mensaje en espera",
 
-  appTitle: "Aplicación",
   appOf: "Aplicación de «{app}»",
   appCalls: "La aplicación de «{app}» pregunta:",
   appLinks: "La aplicación de «{app}» quiere abrir esta dirección:",

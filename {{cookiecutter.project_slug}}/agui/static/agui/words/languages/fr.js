@@ -406,7 +406,6 @@ export const STRINGS = {
   shortcutNextStep: "Envoyer, à lire à la prochaine étape",
   shortcutMove: "Déplacer un message en attente",
 
-  appTitle: "Application",
   appOf: "Application de « {app} »",
   appCalls: "L’application de « {app} » demande :",
   appLinks: "L’application de « {app} » veut ouvrir cette adresse :",

@@ -363,7 +363,6 @@ export const STRINGS = {
   shortcutNextStep: "次のステップで読まれるように送信",
   shortcutMove: "待機中のメッセージを移動",
 
-  appTitle: "アプリ",
   appOf: "「{app}」のアプリ",
   appCalls: "「{app}」のアプリからの確認:",
   appLinks: "「{app}」のアプリが次のアドレスを開こうとしています:",
