@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.test import AsyncClient
+from mcp.types import Tool
 
 pytest.importorskip("fastmcp")
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.contrib.mcp import app_documents, connections
-from agui.contrib.mcp.app_policy import policy
+from agui.contrib.mcp.app_policy import app_uri, is_for, policy
 from agui.contrib.mcp.apps import check_apps
 from agui.contrib.mcp.models import ClientQuestion
 from agui.contrib.mcp.servers import AppDomains, read_servers
@@ -234,6 +235,8 @@ ALLOWED = {
         ({"resourceDomains": ["https://*.tiles.example"]}, "'none'", "data: blob: https://*.tiles.example"),
         ({"resourceDomains": ["https://tiles.example", "https://eviltiles.example"]}, "'none'", "data: blob:"),
         ({"resourceDomains": ["http://a.tiles.example", "https://api.example.com"]}, "'none'", "data: blob:"),
+        ({"resourceDomains": ["https://evil.example https://a.tiles.example"]}, "'none'", "data: blob:"),
+        ({"resourceDomains": ["https://x.tiles.example; connect-src https://a.tiles.example"]}, "'none'", "data: blob:"),
         ({"frameDomains": ["https://a.tiles.example"], "baseUriDomains": ["https://b.c"]}, "'none'", "data: blob:"),
         ({"connectDomains": "https://api.example.com", "resourceDomains": [None, 1, {}]}, "'none'", "data: blob:"),
         ("https://api.example.com", "'none'", "data: blob:"),
@@ -277,6 +280,26 @@ def test_apps_need_the_part_that_shows_them(tmp_path: Path, monkeypatch: Any):
     monkeypatch.setattr("django.apps.apps.is_installed", lambda name: False)
     with pytest.raises(ImproperlyConfigured, match=r"add \"agui.contrib.views\" to INSTALLED_APPS"):
         check_apps(read_servers(path))
+
+
+@pytest.mark.parametrize(
+    ("meta", "uri", "audiences"),
+    [
+        (None, None, "app model"),
+        ({"ui": {"resourceUri": URI}}, URI, "app model"),
+        ({"ui/resourceUri": URI}, URI, "app model"),
+        ({"ui": {"resourceUri": "https://evil.example/"}}, None, "app model"),
+        ({"ui": {"resourceUri": ["ui://x"]}}, None, "app model"),
+        ({"ui": "ui://x"}, None, "app model"),
+        ({"ui": {"visibility": ["app"]}}, None, "app"),
+        ({"ui": {"visibility": ["model"]}}, None, "model"),
+        ({"ui": {"visibility": []}}, None, ""),
+    ],
+)
+def test_a_server_says_of_a_tool_which_app_it_has_and_whom_it_is_for(meta: Any, uri: str | None, audiences: str):
+    tool = Tool(name="x", input_schema={"type": "object"}, _meta=meta)
+    assert app_uri(tool) == uri
+    assert [each for each in ("app", "model") if is_for(tool, each)] == audiences.split()
 
 
 # --- Its calls

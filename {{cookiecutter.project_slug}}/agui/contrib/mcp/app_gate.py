@@ -56,20 +56,19 @@ class AppToolset(McpToolset):
 
 
 class AppRegistry(ToolRegistry):
-    """Tools of another server in the form in which the gate knows those of the project."""
+    """A tool of another server in the form in which the gate knows those of the project."""
 
-    def __init__(self, tools: dict[str, ToolsetTool[AgentDeps]]) -> None:
+    def __init__(self, tool: ToolsetTool[AgentDeps]) -> None:
         super().__init__("apps")
-        for name, tool in tools.items():
-            definition = tool.tool_def
-            spec = ToolSpec(
-                name=name,
-                fn=_elsewhere,
-                description=definition.description or name,
-                destructive=definition.kind == "unapproved",
-            )
-            schema = definition.parameters_json_schema
-            self._bindings[name] = ToolBinding(spec, schema, parse(spec))
+        definition = tool.tool_def
+        spec = ToolSpec(
+            name=definition.name,
+            fn=_elsewhere,
+            description=definition.description or definition.name,
+            destructive=definition.kind == "unapproved",
+        )
+        schema = definition.parameters_json_schema
+        self._bindings[spec.name] = ToolBinding(spec, schema, parse(spec))
 
 
 async def _elsewhere() -> None:
@@ -136,10 +135,8 @@ class AppHost:
             })  # fmt: skip
         except ValidationError:
             raise ToolFailed(NO_CALL) from None
-        gate = await self._gate()
         name = tool_name(self._name, call.name)
-        if name not in gate.registry:
-            raise ToolFailed(NOT_FOR_APPS)
+        gate = await self._gate_of(name)
         try:
             reply = await gate.call(Request(self._caller, name, call.arguments or {}, call))
         except Refused as refusal:
@@ -152,10 +149,13 @@ class AppHost:
             return {"result": reply.content}
         return _failed(str(reply.content))
 
-    async def _gate(self) -> Gate:
+    async def _gate_of(self, name: str) -> Gate:
+        """Return the gate of one tool. Raises ToolFailed if it is not for apps."""
         context = Gate(self._endpoint, ToolRegistry()).context(self._caller.actor)
         tools = await self._toolset.get_tools(context)
-        return Gate(self._endpoint, AppRegistry(tools), toolset=self._toolset)
+        if name not in tools:
+            raise ToolFailed(NOT_FOR_APPS)
+        return Gate(self._endpoint, AppRegistry(tools[name]), toolset=self._toolset)
 
     def _connection(self) -> Connection:
         return self._toolset.connection(self._name)
