@@ -235,11 +235,13 @@ ALLOWED = {
         ({"resourceDomains": ["https://*.tiles.example"]}, "'none'", "data: blob: https://*.tiles.example"),
         ({"resourceDomains": ["https://tiles.example", "https://eviltiles.example"]}, "'none'", "data: blob:"),
         ({"resourceDomains": ["http://a.tiles.example", "https://api.example.com"]}, "'none'", "data: blob:"),
+        ({"resourceDomains": ["wss://a.tiles.example", "https://a.tiles.example:444"]}, "'none'", "data: blob:"),
         ({"resourceDomains": ["https://evil.example https://a.tiles.example"]}, "'none'", "data: blob:"),
-        ({"resourceDomains": ["https://x.tiles.example; connect-src https://a.tiles.example"]}, "'none'", "data: blob:"),
+        ({"resourceDomains": ["https://x.tiles.example; img-src https://a.tiles.example"]}, "'none'", "data: blob:"),
         ({"frameDomains": ["https://a.tiles.example"], "baseUriDomains": ["https://b.c"]}, "'none'", "data: blob:"),
         ({"connectDomains": "https://api.example.com", "resourceDomains": [None, 1, {}]}, "'none'", "data: blob:"),
         ("https://api.example.com", "'none'", "data: blob:"),
+        ({"connectDomains": 5, "resourceDomains": True}, "'none'", "data: blob:"),
     ],
 )  # fmt: skip
 def test_network_is_what_the_server_declares_and_the_project_allows(declared: Any, connect: str, image: str):

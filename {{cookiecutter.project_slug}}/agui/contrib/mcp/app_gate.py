@@ -61,12 +61,8 @@ class AppRegistry(ToolRegistry):
     def __init__(self, tool: ToolsetTool[AgentDeps]) -> None:
         super().__init__("apps")
         definition = tool.tool_def
-        spec = ToolSpec(
-            name=definition.name,
-            fn=_elsewhere,
-            description=definition.description or definition.name,
-            destructive=definition.kind == "unapproved",
-        )
+        about = definition.description or definition.name
+        spec = ToolSpec(name=definition.name, fn=_elsewhere, description=about)
         schema = definition.parameters_json_schema
         self._bindings[spec.name] = ToolBinding(spec, schema, parse(spec))
 
