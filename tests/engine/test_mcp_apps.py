@@ -14,11 +14,12 @@ from mcp.types import Tool
 pytest.importorskip("fastmcp")
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
-from agui.contrib.mcp import app_documents, connections
+from agui.contrib.mcp import app_documents, app_views, connections
 from agui.contrib.mcp.app_policy import app_uri, is_for, policy
 from agui.contrib.mcp.apps import check_apps
 from agui.contrib.mcp.models import ClientQuestion
 from agui.contrib.mcp.servers import AppDomains, read_servers
+from agui.lazy_import import LazyImport
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, say
 from engine import mcp_server, urls
@@ -209,6 +210,19 @@ async def test_few_documents_are_kept_for_a_connection(site: Site, monkeypatch: 
         assert site.shop.reads == 2
         assert (await site.frame()).status_code == 200
         assert site.shop.reads == 3
+
+
+@pytest.mark.parametrize(("dest", "status"), [("iframe", 200), ("document", 404), ("empty", 404), ("object", 404)])
+async def test_app_is_no_page_of_its_own(site: Site, dest: str, status: int):
+    async with site.open():
+        assert (await site.frame(**{"Sec-Fetch-Dest": dest})).status_code == status
+
+
+async def test_project_without_the_library_has_no_apps(client: Client, user: Any, monkeypatch: Any):
+    monkeypatch.setattr(app_views, "app_gate", LazyImport("agui.nowhere"))
+    browser = AsyncClient()
+    await browser.aforce_login(user)
+    assert (await browser.get("/agent/mcp/apps/", {"server": "shop", "uri": URI})).status_code == 404
 
 
 # --- Its network
@@ -447,7 +461,8 @@ async def test_app_reads_what_its_server_offers_to_apps(site: Site):
         for uri in ("file:///etc/shop.conf", "https://evil.example/", "UI://shop/data.json", None, 1, ["ui://x"]):
             refused = await site.ask("resources/read", {"uri": uri})
             assert refused == {"error": "An app reads what its server offers to apps, and nothing else."}, uri
-        assert "error" in await site.ask("resources/read", {"uri": "ui://shop/none"})
+        missing = await site.ask("resources/read", {"uri": "ui://shop/none"})
+        assert "ui://shop/none" in missing["error"]
         for method in ("resources/list", "tools/list", "prompts/get", "sampling/createMessage", "__class__"):
             assert await site.ask(method, {}) == {"error": "Unknown method."}
 

@@ -56,15 +56,15 @@ class AppToolset(McpToolset):
 
 
 class AppRegistry(ToolRegistry):
-    """A tool of another server in the form in which the gate knows those of the project."""
+    """Tools of another server in the form in which the gate knows those of the project."""
 
-    def __init__(self, tool: ToolsetTool[AgentDeps]) -> None:
+    def __init__(self, tools: dict[str, ToolsetTool[AgentDeps]]) -> None:
         super().__init__("apps")
-        definition = tool.tool_def
-        about = definition.description or definition.name
-        spec = ToolSpec(name=definition.name, fn=_elsewhere, description=about)
-        schema = definition.parameters_json_schema
-        self._bindings[spec.name] = ToolBinding(spec, schema, parse(spec))
+        for name, tool in tools.items():
+            definition = tool.tool_def
+            spec = ToolSpec(name=name, fn=_elsewhere, description=definition.description or name)
+            schema = definition.parameters_json_schema
+            self._bindings[name] = ToolBinding(spec, schema, parse(spec))
 
 
 async def _elsewhere() -> None:
@@ -151,7 +151,7 @@ class AppHost:
         tools = await self._toolset.get_tools(context)
         if name not in tools:
             raise ToolFailed(NOT_FOR_APPS)
-        return Gate(self._endpoint, AppRegistry(tools[name]), toolset=self._toolset)
+        return Gate(self._endpoint, AppRegistry(tools), toolset=self._toolset)
 
     def _connection(self) -> Connection:
         return self._toolset.connection(self._name)
