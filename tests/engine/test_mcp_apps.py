@@ -160,6 +160,7 @@ async def test_frame_has_the_app_inside_a_policy_of_the_project(site: Site):
         assert told["sandbox"] == "allow-scripts"
         assert told["frame-ancestors"] == "'self'"
         assert told["script-src"] == told["style-src"] == "'unsafe-inline'"
+        assert told["worker-src"] == "blob:"
         assert response["X-Frame-Options"] == "SAMEORIGIN"
         assert response["Referrer-Policy"] == "no-referrer"
         again = await site.frame(**{"If-None-Match": response["ETag"]})
