@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, npm_install
 from pages import Browser, Frame, Page, Route, drawn, expect, finished, message_box, say
 from servers import LiveProject, serve
 
@@ -22,6 +22,8 @@ async def answer(messages, info):
         yield "Here they are."
     elif last.content == "Show my orders":
         yield {0: DeltaToolCall("shop_orders", '{"customer": "Ada"}', tool_call_id=f"c{len(messages)}")}
+    elif last.content in {tool.name for tool in info.function_tools}:
+        yield {0: DeltaToolCall(last.content, "{}", tool_call_id=f"c{len(messages)}")}
     else:
         yield f"I read: {last.content!r}"
 
@@ -40,6 +42,7 @@ APP = """<!doctype html>
 const waiting = {}; let count = 0; window.heard = [];
 window.ask = (method, params = {}) => new Promise((resolve) => {
   waiting[(count += 1)] = resolve;
+  setTimeout(resolve, 60_000, "no answer"); // only to end a hang
   parent.postMessage({ jsonrpc: "2.0", id: count, method, params }, "*");
 });
 window.tell = (method, params = {}) => parent.postMessage({ jsonrpc: "2.0", method, params }, "*");
@@ -401,3 +404,43 @@ def test_address_of_an_app_is_no_page(shop: Page, hosting: LiveProject):
     [address] = [frame.url for frame in shop.frames if "/mcp/apps/" in frame.url]
     page = shop.context.new_page()
     assert page.goto(address).status == 404
+
+
+# --- Apps that others have written
+
+PUBLISHED = {
+    "basic-vanillajs": ("get-time", "Get Server Time"),
+    "budget-allocator": ("get-budget-data", "Budget Allocator"),
+    "debug": ("debug-tool", "Event Log"),
+    "scenario-modeler": ("get-scenario-data", "Scenario Modeler"),
+    "system-monitor": ("get-system-info", "System Monitor"),
+}
+
+
+@pytest.fixture(scope="module")
+def published(hosting: LiveProject) -> Iterator[LiveProject]:
+    """The servers that the authors of the protocol publish as examples."""
+    packages = npm_install(ROOT / "tests/mcp/apps/package.json")
+    if packages is None:
+        pytest.skip("npm is not on the PATH")
+    servers = {}
+    for name in PUBLISHED:
+        script = packages / f"@modelcontextprotocol/server-{name}/dist/index.js"
+        servers[name] = {"command": "node", "args": [str(script), "--stdio"], "apps": True}
+    (hosting.path / "published.json").write_text(json.dumps({"mcpServers": servers}))
+    with serve(hosting.path, AGENT_MODEL="python:hosted.model", MCP_CONFIG="published.json") as live:
+        yield live
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_app_runs(new_page, published: LiveProject, signed_in: dict, name: str):
+    tool, words = PUBLISHED[name]
+    page = new_page(published.url, storage_state=signed_in)
+    say(page, f"{name}_{tool}")
+    page.get_by_role("button", name="Approve", exact=True).click()
+    finished(page)
+    expect(page.locator(".view[data-open]")).to_be_visible()
+    inside = page.frame_locator(".activity iframe").frame_locator("iframe")
+    expect(inside.locator("body")).to_contain_text(words)
+    page.wait_for_function("document.querySelector('agui-chat').shadowRoot.querySelector('iframe').offsetHeight > 100")
