@@ -162,9 +162,15 @@ def test_app_is_drawn_and_what_it_asks_for_is_asked(shop: Page):
     shop.context.route("https://example.com/**", lambda route: route.fulfill(body="elsewhere"))
     app.evaluate(f"() => {{ window.answer = {link}; }}")
     expect(question(shop).locator("pre")).to_have_text("https://example.com/a")
+    shop.evaluate("""() => {
+        const open = window.open;
+        window.open = (...given) => (window.given = given) && open.apply(window, given);
+    }""")
     with shop.context.expect_page() as opened:
         question(shop).get_by_role("button", name="Allow", exact=True).click()
     assert opened.value.evaluate("opener") is None
+    # Headers of the site see to that already. Not all sites have them.
+    assert shop.evaluate("given") == ["https://example.com/a", "_blank", "noopener,noreferrer"]
     opened.value.close()
     assert app.evaluate("answer") == "{}"
     # On paper it is its text. It comes back after a reload, also on a phone, and from right to left.
