@@ -192,7 +192,7 @@ def test_no_means_no(shop: Page):
     cancel = "ask('tools/call', { name: 'cancel', arguments: { number: 7 } })"
     for _ in range(2):
         app.evaluate(f"() => {{ window.answer = {cancel}; }}")
-        question(shop).get_by_role("button", name="Don’t allow").click()
+        question(shop).get_by_role("button", name="Don't allow").click()
         assert "declined" in app.evaluate("answer")
         expect(question(shop)).to_have_count(0)
         # It does not ask and ask: only what a person does in the app makes another question.

@@ -6,7 +6,7 @@ export const VIEW_WORDS = {
   appLinks: "The app of “{app}” wants to open this address:",
   appSays: "The app of “{app}” wants to send this message in your name:",
   appAllow: "Allow",
-  appDeny: "Don’t allow",
+  appDeny: "Don't allow",
   viewCard: "Card",
   viewRefused: "This can't be done now.",
 };
