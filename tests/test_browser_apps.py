@@ -168,6 +168,7 @@ def test_app_is_drawn_and_what_it_asks_for_is_asked(shop: Page):
     }""")
     with shop.context.expect_page() as opened:
         question(shop).get_by_role("button", name="Allow", exact=True).click()
+    opened.value.wait_for_load_state()
     assert opened.value.evaluate("opener") is None
     # Headers of the site see to that already. Not all sites have them.
     assert shop.evaluate("given") == ["https://example.com/a", "_blank", "noopener,noreferrer"]
