@@ -15,8 +15,9 @@ import pytest
 from playwright import sync_api
 from servers import LiveProject, serve, wait_until
 
-Browser, Page, Request, Response, Route = (
+Browser, Frame, Page, Request, Response, Route = (
     sync_api.Browser,
+    sync_api.Frame,
     sync_api.Page,
     sync_api.Request,
     sync_api.Response,

@@ -28,7 +28,7 @@ ANOTHER_CLOCK = re.compile(
 NO_ROOMS = {"contrib", "distribution", "management", "manual", "migrations", "templatetags", "testing", "tests"}
 
 # Parts whose names the core uses as words of English.
-ORDINARY = {"admin", "client", "export", "fast", "notifications", "queue", "sources", "terminal"}
+ORDINARY = {"admin", "client", "export", "fast", "notifications", "queue", "sources", "terminal", "views"}
 # What the core says of parts: which model answers before one is chosen, and what clients and tools find.
 OF_PARTS = {
     "agents/keys.py": {"demo"},

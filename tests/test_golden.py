@@ -33,6 +33,8 @@ PLACES = {
     "agui/templates/agui": r"[a-z_]+\.html",
     "agui/contrib/[a-z_]+/templates/[a-z_]+(/[a-z_]+){0,2}": r"[a-z_]+\.html",
     "agui/contrib/[a-z_]+/static/[a-z_]+": r"[a-z-]+\.(js|css|svg)",
+    # They stand inside the document of a frame, and have no address of their own.
+    "agui/contrib/views/app": r"app\.(js|css)|relay\.js",
     "assistant": PYTHON,
     "assistant/evals": r"__init__\.py|tasks\.yaml",
     "assistant/static/assistant": r"chat\.js|page\.css|icon\.svg",

@@ -75,7 +75,7 @@ def line_of(part: str) -> str:
 
 
 def installed(project: Path) -> list[str]:
-    return sorted(re.findall(r'"agui\.contrib\.(\w+)"', (project / "config/settings.py").read_text()))
+    return sorted(re.findall(r'^    "agui\.contrib\.(\w+)",$', (project / "config/settings.py").read_text(), re.M))
 
 
 @pytest.mark.parametrize(("answer", "parts"), [("everything", PARTS), ("standard", STANDARD), ("minimal", MINIMAL)])

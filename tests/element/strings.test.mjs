@@ -53,6 +53,7 @@ import { MENTION_WORDS } from "./agui_mentions/mentions.js";
 import { MENU_WORDS } from "./agui/threads/menu.js";
 import { MODEL_WORDS } from "./agui/page/model-picker.js";
 import { MICROPHONE_WORDS } from "./agui_voice/microphone.js";
+import { VIEW_WORDS } from "./agui_views/view-words.js";
 import { VOICE_WORDS } from "./agui_voice/voice.js";
 import { WAITING_KEY_WORDS } from "./agui_queue/keys.js";
 import { IN_RUN_WORDS } from "./agui_queue/read-in-run.js";
@@ -109,6 +110,7 @@ const STRINGS = {
   ...USAGE_WORDS,
   ...TOOL_WORDS,
   ...VERSION_WORDS,
+  ...VIEW_WORDS,
   ...VOICE_WORDS,
   ...IN_RUN_WORDS,
   ...WAITING_KEY_WORDS,

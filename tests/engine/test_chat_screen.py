@@ -137,6 +137,9 @@ def test_documents_are_printed_with_their_titles():
     table = {"id": "a", "title": "Trains", "kind": "table", "columns": ["train"], "rows": [["FR"]]}
     assert "Trains" in printed(draw("document", table))
     assert printed(draw("document", {"id": "a", "title": "Map", "kind": "image", "path": "/m.png"})) == "Map\n/m.png\n"
+    for kind in ("view", "mcp-apps"):
+        card = {"title": "Order", "html": "<p>x", "text": "Order 7\n\x1b[31mAda"}
+        assert printed(draw(kind, card)) == "Order 7\n\ufffd[31mAda\n"
 
 
 def grow(count: int) -> tuple[str, int]:
@@ -163,7 +166,7 @@ async def test_a_document_that_grows_is_printed_once_and_read_once():
     assert grow(200)[1] < 2.1 * cost
 
 
-@pytest.mark.parametrize("kind", ["plan", "table", "chart", "document", "weather"])
+@pytest.mark.parametrize("kind", ["plan", "table", "chart", "document", "view", "weather"])
 @pytest.mark.parametrize(
     "content",
     [

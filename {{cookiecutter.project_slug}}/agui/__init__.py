@@ -148,6 +148,7 @@ if TYPE_CHECKING:
     from agui.agents.skills import SkillRegistry, SkillSpec
     from agui.contrib.charts.show import show_chart as show_chart
     from agui.contrib.documents.show import show_document as show_document
+    from agui.contrib.views.show import show_view as show_view
     from agui.deps import AgentDeps
     from agui.events.activities import show_plan, show_table
     from agui.events.progress import show_activity, step
@@ -192,12 +193,13 @@ _MODULES = {
     "ConversationStore": "pydantic_ai.conversation_store",
     "DEFAULT_SYSTEM_PROMPT": "agui.agents.config",
     "DjangoAGUIView": "agui.http.views",
-    # These five are in parts, which a project may lack, so __all__ leaves them out.
+    # These six are in parts, which a project may lack, so __all__ leaves them out.
     "DjangoSessionConversationStore": "agui.contrib.session_store.store",
     "DrfMcpToolset": "agui.contrib.drf_mcp.toolset",
     "read_file": "agui.contrib.attachments.read",
     "show_chart": "agui.contrib.charts.show",
     "show_document": "agui.contrib.documents.show",
+    "show_view": "agui.contrib.views.show",
     "LoggingAuditLogger": "agui.tools.audit",
     "ModelAuditLogger": "agui.tools.audit",
     "ModelConversationStore": "agui.stores.model",

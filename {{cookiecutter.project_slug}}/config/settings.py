@@ -78,6 +78,7 @@ INSTALLED_APPS = [
     "agui.contrib.suggestions",
     "agui.contrib.terminal",
     "agui.contrib.titles",
+    "agui.contrib.views",
     "agui.contrib.voice",
     "assistant",
 ]
@@ -237,6 +238,9 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
+if "agui.contrib.views" in INSTALLED_APPS:
+    # Only the frames of cards let themselves be framed, and only by pages of the site.
+    CONTENT_SECURITY_POLICY["DIRECTIVES"]["frame-src"] = [SELF]
 X_FRAME_OPTIONS = "DENY"
 # How many proxies a request passes. The site believes what they say about the client's address and
 # https. Set it only if the outermost one overwrites X-Forwarded-Proto: otherwise a client could

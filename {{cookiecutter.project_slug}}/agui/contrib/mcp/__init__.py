@@ -7,6 +7,14 @@ The tools of other servers:
     connections.py  the connections of a process, and what happens while a server is away
     toolset.py      the servers' tools, as a run gets them
 
+Their apps in the chat, if the file has `"apps"` for a server:
+
+    app_policy.py     what an app may do, and which tools are for apps
+    app_activity.py   the activity that shows a result in its app
+    app_documents.py  the document of an app, in a frame of ours
+    app_gate.py       what an app may ask for: tools through the gate below, and resources
+    app_views.py      GET and POST <prefix>mcp/apps/: the frame, and what the app asks for
+
 This project for other agents, if AGUI["MCP"]["ENDPOINT"] is on:
 
     views.py        POST <prefix>mcp/: who asks, from where
@@ -30,6 +38,7 @@ This project for other agents, if AGUI["MCP"]["ENDPOINT"] is on:
     models.py       the questions that are open, each to be used once
     progress.py     from the steps and activities of a tool to notifications
     describe.py     a tool, as clients list it
+    cards.py        what a tool shows with `show_view`, as an app of hosts
     results.py      what a tool returns, as clients get it
     prompts.py      skills as prompts
     resources.py    `@resource`

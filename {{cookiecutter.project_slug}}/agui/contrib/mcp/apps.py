@@ -2,11 +2,13 @@ from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from django.apps import apps
 from django.urls import reverse
 from django.utils.translation import pgettext_lazy
 
 from agui import conf
 from agui.contrib.mcp.conf import McpSettings
+from agui.contrib.mcp.servers import Server, shows_apps
 from agui.part_values import Outdated, PersonalData
 from agui.parts import Part
 
@@ -37,6 +39,17 @@ class Questions(PersonalData):
             return {"result": None}
 
 
+def check_apps(servers: Iterable[Server]) -> None:
+    """Raise ImproperlyConfigured for a server with apps if nothing can show them."""
+    for server in servers:
+        if server.apps and not apps.is_installed("agui.contrib.views"):
+            error = ValueError(
+                f"the server {server.name!r} has apps, which the part `views` shows: add "
+                '"agui.contrib.views" to INSTALLED_APPS'
+            )
+            raise conf.mistake(error, "MCP", "CONFIG")
+
+
 class McpConfig(Part):
     name = "agui.contrib.mcp"
     label = "agui_mcp"
@@ -48,7 +61,8 @@ class McpConfig(Part):
         settings = conf.part(McpSettings)
         if settings.config:
             import_module("agui.contrib.mcp.toolset")
-            import_module("agui.contrib.mcp.servers").configured_servers()
+            servers = import_module("agui.contrib.mcp.servers").configured_servers()
+            check_apps(servers)
         if settings.endpoint:
             import_module("agui.contrib.mcp.server")
 
@@ -64,14 +78,18 @@ class McpConfig(Part):
         page = "agui.contrib.mcp.page"
         return {
             "mcp": ("mcp/", "agui.contrib.mcp.views.McpView"),
+            "mcp-apps": ("mcp/apps/", "agui.contrib.mcp.app_views.AppView"),
             "mcp-approvals": ("mcp/approvals/", f"{page}.ApprovalsPage"),
             "mcp-approval": ("mcp/approvals/<uuid:approval_id>/", f"{page}.ApprovalPage"),
         }
 
     def page_attributes(self, agent: str) -> dict[str, Any]:
-        if not conf.part(McpSettings).endpoint:
-            return {}
-        return {"data-approvals-url": reverse(f"{agent}:mcp-approvals")}
+        attributes: dict[str, Any] = {}
+        if conf.part(McpSettings).endpoint:
+            attributes |= {"data-approvals-url": reverse(f"{agent}:mcp-approvals")}
+        if shows_apps():
+            attributes |= {"data-apps-url": reverse(f"{agent}:mcp-apps")}
+        return attributes
 
     def personal_pages(self, agent: str) -> dict[str, Any]:
         if not conf.part(McpSettings).endpoint:

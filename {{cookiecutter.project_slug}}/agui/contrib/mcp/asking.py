@@ -25,7 +25,7 @@ def by_form(caller: Caller, *, destructive: bool) -> bool:
     """Whether a client's form may approve a call."""
     if not caller.fills_forms:
         return False
-    return not destructive or conf.part(McpSettings).destructive_by_form
+    return caller.is_page or not destructive or conf.part(McpSettings).destructive_by_form
 
 
 def can_approve(caller: Caller, destructive: bool) -> bool:

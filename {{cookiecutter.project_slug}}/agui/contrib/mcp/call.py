@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from pydantic_ai import ApprovalRequired, RunContext
 from agui import clock
 from agui.blocking.executor import in_database
 from agui.contrib.mcp.caller import Caller
+from agui.contrib.mcp.cards import card_in
 from agui.contrib.mcp.models import ClientQuestion
 from agui.contrib.mcp.progress import Progress
 from agui.deps import AgentDeps
@@ -41,6 +42,8 @@ class Ended:
 
     outcome: Outcome
     content: Any
+    card: dict[str, Any] | None = None
+    """What the tool has shown with `show_view`, the last time."""
 
 
 @dataclass(kw_only=True)
@@ -48,8 +51,13 @@ class Context(RunContext[AgentDeps]):
     """The `ctx` of a tool over MCP."""
 
     progress: Progress | None = None
+    cards: list[dict[str, Any]] = field(default_factory=list)
+    """A list, because a call works with copies of its context."""
 
     async def emit(self, event: Any, /) -> Any:
+        card = card_in(event)
+        if card:
+            self.cards[:] = [card]
         if self.progress:
             await self.progress.show(event)
         return event

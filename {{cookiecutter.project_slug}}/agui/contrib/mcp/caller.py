@@ -45,6 +45,8 @@ class Caller:
     """The client's own name for itself: for people to read, and never for a decision."""
     fills_forms: bool = False
     """Whether the client has declared that it shows forms to its user."""
+    is_page: bool = False
+    """Whether it is our own page that asks the user: what it says, the user has said."""
     stream: Stream | None = field(default=None, repr=False)
     """The stream for requests of ours. Only clients of 2025 take them there."""
 

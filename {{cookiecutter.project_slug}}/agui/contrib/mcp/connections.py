@@ -7,6 +7,7 @@ connection.
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from contextvars import Context
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,6 +15,7 @@ from weakref import WeakKeyDictionary
 from fastmcp.exceptions import McpError, ToolError  # type: ignore[attr-defined,unused-ignore]
 from mcp.types import INVALID_PARAMS, Tool
 from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.mcp import MCPError
 from pydantic_ai.messages import BinaryContent
 from pydantic_core import to_json
 
@@ -55,6 +57,13 @@ class Connection:
         self._listing: asyncio.Task[bool] | None = None
         self._calls = 0
         self.used_at = clock.monotonic()
+        self.kept: dict[str, Any] = {}
+        """What was read of the server lately, by its address."""
+
+    @property
+    def keep_seconds(self) -> float:
+        """The validity of what the server has said."""
+        return FAR_SECONDS if self.server.url else NEAR_SECONDS
 
     @property
     def is_idle(self) -> bool:
@@ -67,8 +76,7 @@ class Connection:
         self.used_at = clock.monotonic()
         if self.used_at < self._away_until:
             raise ServerAway(self.server.name)
-        keep_seconds = FAR_SECONDS if self.server.url else NEAR_SECONDS
-        if self._session is None or self.used_at - self._listed_at > keep_seconds:
+        if self._session is None or self.used_at - self._listed_at > self.keep_seconds:
             # All runs that ask share one attempt, and none of them can cancel it.
             if self._listing is None:
                 self._listing = detach(self._list())
@@ -116,14 +124,52 @@ class Connection:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
         """Call a tool. Raises ToolFailed with what the model may know; the log has the rest."""
+        return _as_result(
+            await self._use(f"tool {name!r}", lambda session: session.call(name, arguments))
+        )
+
+    async def call_with_app(
+        self, name: str, arguments: dict[str, Any], uri: str
+    ) -> tuple[Any, dict[str, Any]]:
+        """Call a tool that has an app: also return the result as the app gets it."""
+        returned = await self._use(
+            f"tool {name!r}", lambda session: session.call_with_app(name, arguments, uri)
+        )
+        app = (returned.metadata or {}).get("mcp_app") or {}
+        return _as_result(returned.return_value), app.get("result") or {}
+
+    async def call_for_app(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a tool for an app, as `call` does. Returns the server's CallToolResult."""
+        result: dict[str, Any] = await self._use(
+            f"tool {name!r}", lambda session: session.call_for_app(name, arguments)
+        )
+        return result
+
+    async def read_for_app(self, uri: str) -> dict[str, Any]:
+        """Read a resource. Raises ToolFailed. Returns the server's ReadResourceResult."""
+        result: dict[str, Any] = await self._use(
+            f"resource {uri[:200]!r}",
+            lambda session: session.read_for_app(uri),
+            conf.part(McpSettings).timeout_seconds,
+        )
+        return result
+
+    async def _use(
+        self,
+        what: str,
+        work: Callable[[Session], Awaitable[Any]],
+        seconds: float | None = None,
+    ) -> Any:
         self._calls += 1
         try:
-            return await self._call(name, arguments)
+            return await self._work(what, work, seconds or conf.part(McpSettings).call_seconds)
         finally:
             self._calls -= 1
             self.used_at = clock.monotonic()
 
-    async def _call(self, name: str, arguments: dict[str, Any]) -> Any:
+    async def _work(
+        self, what: str, work: Callable[[Session], Awaitable[Any]], seconds: float
+    ) -> Any:
         session = None
         try:
             # This also opens the session.
@@ -131,21 +177,19 @@ class Connection:
             session = self._session
             if session is None:
                 raise ServerAway(self.server.name)
-            async with asyncio.timeout(conf.part(McpSettings).call_seconds):
-                return _as_result(await session.call(name, arguments))
+            async with asyncio.timeout(seconds):
+                return await work(session)
         except ServerAway as error:
             raise ToolFailed(
                 f"The server {self.server.name!r} is out of reach. Tell the user."
             ) from error
-        except ToolError as error:
+        except (ToolError, MCPError) as error:
             raise ToolFailed(str(error)[:MAX_ERROR_CHARS] or "The tool failed.") from error
         except Exception as error:
             if isinstance(error, McpError) and error.error.code == INVALID_PARAMS:
                 raise ToolFailed(error.error.message[:MAX_ERROR_CHARS]) from error
             self._drop(session)
-            logger.warning(
-                "Calling tool %r of MCP server %r failed: %r", name, self.server.name, error
-            )
+            logger.warning("Using %s of MCP server %r failed: %r", what, self.server.name, error)
             raise ToolFailed(
                 f"The server {self.server.name!r} did not answer, and may still be at work. "
                 "Tell the user."

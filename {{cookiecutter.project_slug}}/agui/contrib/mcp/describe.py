@@ -5,6 +5,7 @@ from typing import Any
 from mcp import MCPError, types
 from pydantic_ai.toolsets import ToolsetTool
 
+from agui.contrib.mcp.cards import meta_of_tool
 from agui.deps import AgentDeps
 from agui.tools.registry import ToolBinding
 
@@ -29,6 +30,7 @@ def describe_tool(
             idempotent_hint=spec.read_only or spec.idempotent,
             open_world_hint=spec.open_world,
         ),
+        meta=meta_of_tool(binding),
     )
 
 

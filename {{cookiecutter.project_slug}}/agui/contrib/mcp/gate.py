@@ -16,10 +16,10 @@ from uuid import uuid4
 from asgiref.sync import ThreadSensitiveContext
 from mcp import MCPError
 from pydantic import ValidationError
-from pydantic_ai import ApprovalRequired, CallDeferred, FunctionToolset, ModelRetry, ToolDenied
+from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, ToolDenied
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolCallPart, ToolReturn
-from pydantic_ai.toolsets import ToolsetTool
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_ai.usage import RunUsage
 
 from agui import conf, parts
@@ -67,14 +67,23 @@ STOPPED = "The server ended before the tool did."
 class Gate:
     """The functions of a registry, as MCP clients call them for an agent's users."""
 
-    def __init__(self, endpoint: Endpoint, registry: ToolRegistry, *, can_ask: bool = True) -> None:
-        """`can_ask` lets the functions ask the user."""
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        registry: ToolRegistry,
+        *,
+        can_ask: bool = True,
+        toolset: AbstractToolset[AgentDeps] | None = None,
+    ) -> None:
+        """`can_ask` lets the functions ask the user. A `toolset` calls tools that are elsewhere."""
+        if toolset:
+            self.toolset = toolset
         self.endpoint = endpoint
         self.registry = registry
         self._can_ask = can_ask
 
     @cached_property
-    def toolset(self) -> FunctionToolset[AgentDeps]:
+    def toolset(self) -> AbstractToolset[AgentDeps]:
         return build_toolset(self.registry)
 
     async def tools(self, caller: Caller, context: Context | None = None) -> dict[str, Tool]:
@@ -253,7 +262,8 @@ class Gate:
             result = result.return_value
         if isinstance(result, ToolDenied):
             return Ended("denied", result.message)
-        return Ended("success", bounded(result))
+        card = context.cards[-1] if context.cards else None
+        return Ended("success", bounded(result), card)
 
     def context(self, actor: Actor, tool_name: str | None = None) -> Context:
         endpoint = self.endpoint

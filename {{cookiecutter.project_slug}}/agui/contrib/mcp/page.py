@@ -70,7 +70,7 @@ class PersonView(AgentView):
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         if not conf.part(McpSettings).endpoint:
             raise NotFound("This agent has no MCP endpoint.")
-        if not await _is_person(request):
+        if not await is_person(request):
             raise Forbidden("A person decides, in a browser in which they are signed in.")
         if actor.user.pk is None:
             raise Unauthorized
@@ -80,7 +80,7 @@ class PersonView(AgentView):
         raise NotImplementedError
 
 
-async def _is_person(request: HttpRequest) -> bool:
+async def is_person(request: HttpRequest) -> bool:
     """Whether a browser sends the request. Basic credentials may be those of a proxy before us."""
     scheme = request.headers.get("Authorization", "").partition(" ")[0].lower()
     return not scheme or (scheme == "basic" and await session_user(request) is not None)

@@ -17,7 +17,7 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
-from agui.contrib.mcp import asking, handshake, status
+from agui.contrib.mcp import asking, cards, handshake, status
 from agui.contrib.mcp.call import Ended, Refused, Request, Unknown
 from agui.contrib.mcp.caller import Caller
 from agui.contrib.mcp.describe import describe_tool, output_schema, page_of
@@ -163,16 +163,31 @@ class ToolServer:
             return call_result(str(refusal), is_error=True)
         if not isinstance(ended, Ended):
             return ended
-        schema = output_schema(self.endpoint.registry.get(params.name))
-        return call_result(ended.content, is_error=ended.outcome != "success", schema=schema)
+        binding = self.endpoint.registry.get(params.name)
+        is_error = ended.outcome != "success"
+        result = call_result(ended.content, is_error=is_error, schema=output_schema(binding))
+        result.meta = cards.meta_of_result(binding, ended.card, caller)
+        return result
+
+    async def _shows_cards(self, caller: Caller) -> bool:
+        """Whether this user may call a tool that shows a card."""
+        if not any(map(cards.shows_card, self.endpoint.registry)):
+            return False
+        tools = await self.gate.tools(caller)
+        return any(cards.shows_card(self.endpoint.registry.get(name)) for name in tools)
 
     async def _list_resources(self, caller: Caller, _: Any, params: Any) -> Any:
-        return await self.resources.list_resources(caller, params)
+        listed = await self.resources.list_resources(caller, params)
+        if listed.next_cursor is None and await self._shows_cards(caller):
+            listed.resources.append(cards.resource())
+        return listed
 
     async def _list_templates(self, caller: Caller, _: Any, params: Any) -> Any:
         return await self.resources.list_templates(caller, params)
 
     async def _read_resource(self, caller: Caller, ctx: Any, params: Any) -> Any:
+        if params.uri == cards.URI and await self._shows_cards(caller):
+            return types.ReadResourceResult(contents=[cards.contents()])
         return await self.resources.read(caller, ctx, params)
 
     async def _complete(

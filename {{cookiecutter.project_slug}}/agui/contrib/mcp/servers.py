@@ -11,15 +11,17 @@
         }
     }}
 
-`${NAME}` and `${NAME:-default}` are environment variables. This module imports no library of MCP.
+`"apps": true` lets a server show its apps. `${NAME}` and `${NAME:-default}` are environment
+variables. This module imports no library of MCP.
 """
 
 import json
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+from django.apps import apps
 from django.conf import settings
 from pydantic import (
     AfterValidator,
@@ -59,6 +61,37 @@ def _sendable(headers: Pairs) -> Pairs:
     return headers
 
 
+def _origins(values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        if not re.fullmatch(AppDomains.ORIGIN, value):
+            raise ValueError(f"{value!r} is no origin such as https://tiles.example.com")
+    return values
+
+
+class AppDomains(BaseModel):
+    """The origins that the apps of a server may use, if the server declares them, too."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ORIGIN: ClassVar[str] = (
+        r"(?:https|wss)://(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?"
+        r"|(?:http|ws)://(?:localhost|127\.0\.0\.1)(?::\d{1,5})?"
+    )
+
+    connect_domains: Annotated[tuple[str, ...], AfterValidator(_origins)] = Field(
+        (), alias="connectDomains"
+    )
+    resource_domains: Annotated[tuple[str, ...], AfterValidator(_origins)] = Field(
+        (), alias="resourceDomains"
+    )
+
+
+def _allowed_apps(value: Any) -> Any:
+    if value is True:
+        return AppDomains()
+    return value or None
+
+
 class Server(BaseModel):
     """One entry of the file. Equal entries share a connection."""
 
@@ -74,6 +107,8 @@ class Server(BaseModel):
     url: str | None = Field(None, pattern=r"^https?://[^/]")
     headers: Annotated[Pairs, AfterValidator(_sendable)] = ()
     disabled: bool = False
+    apps: Annotated[AppDomains | None, BeforeValidator(_allowed_apps)] = None
+    """What the apps of this server may use; None if it may show none."""
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> "Server":
@@ -125,6 +160,13 @@ def configured_servers() -> tuple[Server, ...]:
         return read_servers(Path(getattr(settings, "BASE_DIR", "")) / path)
     except ValueError as error:
         raise conf.mistake(error, "MCP", "CONFIG") from None
+
+
+def shows_apps() -> bool:
+    """Whether a server of the project may show apps. Raises ImproperlyConfigured."""
+    if not conf.part(McpSettings).config or not apps.is_installed("agui.contrib.views"):
+        return False
+    return any(server.apps for server in configured_servers())
 
 
 def _read_server(name: str, entry: Any, directory: Path) -> Server:

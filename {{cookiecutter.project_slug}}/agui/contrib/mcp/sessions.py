@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from contextlib import AsyncExitStack
+from collections.abc import Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from contextvars import Context
 from typing import Any
 
@@ -15,6 +15,10 @@ from fastmcp.client.transports import (
 )
 from mcp.types import Tool
 from pydantic_ai.mcp import MCPToolset
+from pydantic_ai.messages import ToolReturn
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
 
 from agui import conf
 from agui.contrib.mcp.conf import McpSettings
@@ -23,6 +27,7 @@ from agui.contrib.mcp.servers import Server
 logger = logging.getLogger("agui.mcp")
 
 Headers = tuple[tuple[str, str], ...]
+ANYTHING = SchemaValidator(core_schema.any_schema())
 
 # The event loop itself keeps only weak references to its tasks.
 _tasks: set[asyncio.Task[Any]] = set()
@@ -67,9 +72,34 @@ class Session:
         return await self._toolset.list_tools()
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
+        with self._at_work():
+            return await self._toolset.direct_call_tool(name, arguments)
+
+    async def call_with_app(self, name: str, arguments: dict[str, Any], uri: str) -> ToolReturn:
+        """Call a tool that has an app. `metadata["mcp_app"]` of the result is what the app gets."""
+        tool_def = ToolDefinition(name=name, metadata={"meta": {"ui": {"resourceUri": uri}}})
+        tool = ToolsetTool(
+            toolset=self._toolset, tool_def=tool_def, max_retries=0, args_validator=ANYTHING
+        )
+        context: Any = None  # Only a hook would read it.
+        with self._at_work():
+            result = await self._toolset.call_tool(name, arguments, context, tool)
+        return result if isinstance(result, ToolReturn) else ToolReturn(result)
+
+    async def call_for_app(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a tool that is for apps. Returns the server's CallToolResult."""
+        with self._at_work():
+            return await self._toolset.call_tool_for_app(name, arguments)
+
+    async def read_for_app(self, uri: str) -> dict[str, Any]:
+        with self._at_work():
+            return await self._toolset.read_resource_for_app(uri)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
         self.calls += 1
         try:
-            return await self._toolset.direct_call_tool(name, arguments)
+            yield
         finally:
             self.calls -= 1
             if self._is_retired:

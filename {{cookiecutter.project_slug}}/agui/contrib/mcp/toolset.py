@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass
 from inspect import isawaitable, iscoroutinefunction
-from typing import Any
+from typing import Any, TypeVar
 
 from django.utils.module_loading import import_string
 from mcp.types import Tool
@@ -20,8 +20,10 @@ from pydantic_core import SchemaValidator, core_schema
 
 from agui import conf
 from agui.blocking.executor import run_in_thread
+from agui.contrib.mcp.app_activity import show_app
+from agui.contrib.mcp.app_policy import app_uri, is_for
 from agui.contrib.mcp.conf import McpSettings
-from agui.contrib.mcp.connections import ServerAway, connect
+from agui.contrib.mcp.connections import Connection, ServerAway, connect
 from agui.contrib.mcp.servers import Server, check_headers, configured_servers
 from agui.contrib.mcp.sessions import Headers
 from agui.deps import AgentDeps
@@ -48,14 +50,19 @@ def mcp_toolset(taken: Collection[str] = ()) -> "McpToolset":
     return McpToolset(configured_servers(), taken)
 
 
+Narrowed = TypeVar("Narrowed", bound="McpToolset")
+
+
 class McpToolset(AbstractToolset[AgentDeps]):
     """The tools of some servers. Each run has a copy, which keeps what belongs to the run."""
+
+    audience = "model"
 
     def __init__(self, servers: Sequence[Server], taken: Collection[str] = ()) -> None:
         self._servers = servers
         self._taken = frozenset(taken)
         self._headers: dict[str, Headers] = {}
-        self._calls: dict[str, tuple[Server, str]] = {}
+        self._calls: dict[str, tuple[Server, Tool]] = {}
         self._away: list[str] = []
 
     @property
@@ -79,6 +86,8 @@ class McpToolset(AbstractToolset[AgentDeps]):
             if listed is None:
                 away.append(server.name)
             for tool in listed or ():
+                if not is_for(tool, self.audience):
+                    continue
                 name = tool_name(server.name, tool.name)
                 if name in self._taken or name in tools:
                     logger.warning(
@@ -88,13 +97,28 @@ class McpToolset(AbstractToolset[AgentDeps]):
                         name,
                     )
                     continue
-                self._calls[name] = server, tool.name
+                self._calls[name] = server, tool
                 tools[name] = self._tool(name, server, tool, ctx.max_retries)
         if away != self._away:
             self._away = away
             if away:
                 await ctx.emit(ServersAway(servers=away))
         return tools
+
+    def narrowed(self, kind: type[Narrowed], name: str) -> Narrowed | None:
+        """Return one server's tools alone, as another kind; None if it may show no apps."""
+        servers = [each for each in self._servers if each.name == name and each.apps]
+        return kind(servers, self._taken) if servers else None
+
+    async def server_tools(self, user: Any) -> list[Tool]:
+        """List the tools of these servers, as they have them."""
+        lists = await asyncio.gather(*(self._list(server, user) for server in self._servers))
+        return [tool for listed in lists for tool in listed or ()]
+
+    def connection(self, name: str) -> Connection:
+        """Return the connection to a server whose tools were listed."""
+        server = next(each for each in self._servers if each.name == name)
+        return connect(server, self._headers[name])
 
     async def _list(self, server: Server, user: Any) -> list[Tool] | None:
         """List the server's tools for this user; None if it is away."""
@@ -152,8 +176,14 @@ class McpToolset(AbstractToolset[AgentDeps]):
         ctx: RunContext[AgentDeps],
         tool: ToolsetTool[AgentDeps],
     ) -> Any:
-        server, own_name = self._calls[name]
-        return await connect(server, self._headers[server.name]).call(own_name, tool_args)
+        server, own = self._calls[name]
+        connection = self.connection(server.name)
+        uri = app_uri(own)
+        if server.apps is None or uri is None:
+            return await connection.call(own.name, tool_args)
+        result, for_app = await connection.call_with_app(own.name, tool_args, uri)
+        await show_app(ctx, server, own, tool_args, for_app)
+        return result
 
 
 def tool_name(server: str, name: str) -> str:

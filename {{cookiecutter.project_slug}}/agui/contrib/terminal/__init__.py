@@ -7,7 +7,7 @@ questions.py     asks the person for approvals and answers
 local_tools.py   tools that run on the person's machine, if they allow it
 screen.py        what a person sees
 markdown.py      text on the screen while it arrives
-activities.py    plans, tables, charts and documents on the screen
+activities.py    plans, tables, charts, documents and cards on the screen
 output.py        what a script reads
 keyboard.py      standard input
 in_process.py    the project's own agent, without a server

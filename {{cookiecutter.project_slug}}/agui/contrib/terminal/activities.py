@@ -1,4 +1,4 @@
-"""Draw plans, tables, charts and documents of tools in a terminal."""
+"""Draw plans, tables, charts, documents and cards of tools in a terminal."""
 
 import json
 from typing import Any
@@ -34,6 +34,8 @@ def draw(kind: str, content: Any) -> RenderableType:
             return _text(content, printable("".join(pieces)))
         case "document", {"kind": "image" | "page", "path": str() as path}:
             return Group(_heading(content), Text(one_line(path)))
+        case "view" | "mcp-apps", {"text": str() as text}:
+            return Text(printable(text))
     return Text(printable(json.dumps(content, indent=2, ensure_ascii=False)))
 
 

@@ -3,7 +3,8 @@
 /**
  * A chat with an AG-UI agent.
  * @attr endpoint, data-tools-url, data-skills-url, data-threads-url, data-attachments-url,
- *   data-transcribe-url, data-mentions-url, data-approvals-url, data-stylesheet-url,
+ *   data-transcribe-url, data-mentions-url, data-approvals-url, data-apps-url, data-view-frame-url,
+ *   data-stylesheet-url,
  *   data-frame-stylesheet-url, data-strings-url, data-login-url, data-modules - the addresses
  * @attr data-max-upload-bytes, data-max-recording-bytes, data-feedback, data-models, data-queue - what the
  *   server accepts and offers

@@ -427,6 +427,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("../agui_queue/keys.js").WAITING_KEY_WORDS &
   typeof import("../agui_queue/read-in-run.js").IN_RUN_WORDS &
   typeof import("../agui_queue/words.js").WAITING_WORDS &
+  typeof import("../agui_views/view-words.js").VIEW_WORDS &
   typeof import("../agui_voice/microphone.js").MICROPHONE_WORDS &
   typeof import("../agui_voice/voice.js").VOICE_WORDS;
 

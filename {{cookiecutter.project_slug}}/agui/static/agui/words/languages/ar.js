@@ -436,4 +436,13 @@ export const STRINGS = {
   readInRun: "قُرئت أثناء العمل",
   shortcutNextStep: "إرسال ليقرأها الوكيل في الخطوة التالية",
   shortcutMove: "نقل رسالة في الانتظار",
+
+  appOf: "تطبيق «{app}»",
+  appCalls: "يسأل تطبيق «{app}»:",
+  appLinks: "يريد تطبيق «{app}» فتح هذا العنوان:",
+  appSays: "يريد تطبيق «{app}» إرسال هذه الرسالة باسمك:",
+  appAllow: "السماح",
+  appDeny: "عدم السماح",
+  viewCard: "بطاقة",
+  viewRefused: "لا يمكن تنفيذ ذلك الآن.",
 };

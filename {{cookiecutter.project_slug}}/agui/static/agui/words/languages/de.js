@@ -380,4 +380,13 @@ export const STRINGS = {
   readInRun: "Während der Arbeit gelesen",
   shortcutNextStep: "Senden; der Agent liest es beim nächsten Schritt",
   shortcutMove: "Eine wartende Nachricht verschieben",
+
+  appOf: "App von „{app}“",
+  appCalls: "Die App von „{app}“ fragt:",
+  appLinks: "Die App von „{app}“ möchte diese Adresse öffnen:",
+  appSays: "Die App von „{app}“ möchte diese Nachricht in Ihrem Namen senden:",
+  appAllow: "Erlauben",
+  appDeny: "Nicht erlauben",
+  viewCard: "Karte",
+  viewRefused: "Das ist gerade nicht möglich.",
 };

@@ -405,4 +405,13 @@ export const STRINGS = {
   readInRun: "Leído mientras trabajaba",
   shortcutNextStep: "Enviar para que se lea en el próximo paso",
   shortcutMove: "Mover un mensaje en espera",
+
+  appOf: "Aplicación de «{app}»",
+  appCalls: "La aplicación de «{app}» pregunta:",
+  appLinks: "La aplicación de «{app}» quiere abrir esta dirección:",
+  appSays: "La aplicación de «{app}» quiere enviar este mensaje en su nombre:",
+  appAllow: "Permitir",
+  appDeny: "No permitir",
+  viewCard: "Tarjeta",
+  viewRefused: "No se puede hacer esto ahora.",
 };

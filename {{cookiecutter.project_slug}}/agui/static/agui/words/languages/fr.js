@@ -405,4 +405,13 @@ export const STRINGS = {
   readInRun: "Lu pendant le travail",
   shortcutNextStep: "Envoyer, à lire à la prochaine étape",
   shortcutMove: "Déplacer un message en attente",
+
+  appOf: "Application de « {app} »",
+  appCalls: "L’application de « {app} » demande :",
+  appLinks: "L’application de « {app} » veut ouvrir cette adresse :",
+  appSays: "L’application de « {app} » veut envoyer ce message en votre nom :",
+  appAllow: "Autoriser",
+  appDeny: "Ne pas autoriser",
+  viewCard: "Carte",
+  viewRefused: "Cette action n’est pas possible pour le moment.",
 };

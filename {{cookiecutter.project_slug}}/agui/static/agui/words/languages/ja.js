@@ -362,4 +362,13 @@ export const STRINGS = {
   readInRun: "作業中に読まれました",
   shortcutNextStep: "次のステップで読まれるように送信",
   shortcutMove: "待機中のメッセージを移動",
+
+  appOf: "「{app}」のアプリ",
+  appCalls: "「{app}」のアプリからの確認:",
+  appLinks: "「{app}」のアプリが次のアドレスを開こうとしています:",
+  appSays: "「{app}」のアプリがあなたの名前で次のメッセージを送信しようとしています:",
+  appAllow: "許可",
+  appDeny: "許可しない",
+  viewCard: "カード",
+  viewRefused: "現在、この操作はできません。",
 };

@@ -1,0 +1,489 @@
+"""Apps of other MCP servers on the project's page: what is shown, what they get, and who decides about their calls."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.test import AsyncClient
+from mcp.types import Tool
+
+pytest.importorskip("fastmcp")
+
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
+from agui.contrib.mcp import app_documents, app_views, connections
+from agui.contrib.mcp.app_policy import app_uri, is_for, policy
+from agui.contrib.mcp.apps import check_apps
+from agui.contrib.mcp.models import ClientQuestion
+from agui.contrib.mcp.servers import AppDomains, read_servers
+from agui.lazy_import import LazyImport
+from agui.models import AuditRecord
+from agui.testing import ScriptedModel, call, say
+from engine import mcp_server, urls
+from engine.app_server import HTML, OTHER_URI, URI, Shop, build_app_server
+from engine.conftest import Client, results_of
+from engine.serving import serving
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+APPS = "/mcp-agent/mcp/apps/"
+
+
+@pytest.fixture(autouse=True)
+async def no_connection_outlives_its_test() -> AsyncIterator[None]:
+    yield
+    await connections.close_all()
+
+
+class Site:
+    """The project with the shop's server, and a person in a browser."""
+
+    def __init__(self, user: Any, settings: Any, path: Path) -> None:
+        self.shop = Shop()
+        self.llm = ScriptedModel([call("shop_orders", customer="Ada", _id="c1"), say("Done.")])
+        self.browser = AsyncClient()
+        self.user = user
+        self._settings = settings
+        self._path = path
+
+    @asynccontextmanager
+    async def open(self, apps: Any = True, **more: Any) -> AsyncIterator["Site"]:
+        async with (
+            mcp_server.http_application(build_app_server(self.shop)) as application,
+            mcp_server.http_application(mcp_server.build_server("other")) as other,
+            serving(application) as url,
+            serving(other) as other_url,
+        ):
+            servers = {"shop": {"url": f"{url}/mcp", "apps": apps}, "other": {"url": f"{other_url}/mcp", "apps": True}}
+            self._path.write_text(json.dumps({"mcpServers": servers}))
+            mcp = {"TIMEOUT_SECONDS": 60.0, "CONFIG": self._path}
+            self._settings.AGUI = {**self._settings.AGUI, "MCP": mcp, **more}
+            view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=self.llm))
+            patterns = [*get_urls(view, "mcp-agent/"), *urls.urlpatterns]
+            self._settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+            await self.browser.aforce_login(self.user)
+            yield self
+
+    async def frame(self, server: str = "shop", uri: str = URI, **headers: str) -> Any:
+        return await self.browser.get(APPS, {"server": server, "uri": uri}, headers=headers)
+
+    async def ask(self, method: str, params: Any, *, server: str = "shop", answer: Any = None) -> Any:
+        body = {"server": server, "method": method, "params": params}
+        if answer:
+            body["answer"] = answer
+        return (await self.browser.post(APPS, body, content_type="application/json")).json()
+
+    async def call(self, name: str, answer: Any = None, server: str = "shop", **arguments: Any) -> Any:
+        return await self.ask("tools/call", {"name": name, "arguments": arguments}, server=server, answer=answer)
+
+
+@pytest.fixture
+def site(user: Any, settings: Any, tmp_path: Path) -> Site:
+    return Site(user, settings, tmp_path / "mcp.json")
+
+
+def directives(header: str) -> dict[str, str]:
+    return dict(part.strip().split(" ", 1) for part in header.split(";"))
+
+
+# --- What the thread keeps and the model reads
+
+
+async def test_a_result_is_shown_in_its_app_and_the_model_reads_what_it_read_before(client: Client, site: Site):
+    async with site.open():
+        client.prefix = "/mcp-agent/"
+        events = await client.run("Orders")
+        [shown] = [event for event in events if event["type"] == "ACTIVITY_SNAPSHOT"]
+        assert shown["activityType"] == "mcp-apps"
+        assert shown["content"]["result"].pop("_meta")["secret"] == "for the app"
+        assert shown["content"] == {
+            "serverId": "shop",
+            "serverHash": "shop",
+            "resourceUri": URI,
+            "toolInput": {"customer": "Ada"},
+            "result": {
+                "content": [{"type": "text", "text": "2 orders of Ada"}],
+                "structuredContent": {"count": 2},
+                "isError": False,
+            },
+            "title": "Orders",
+            "text": "2 orders of Ada",
+        }
+        assert results_of(site.llm.requests[1])["c1"].content == '{"count":2}'
+        # The model has no tool that is for apps alone.
+        assert set(site.llm.requests[0].tools) >= {"shop_orders", "shop_secrets", "other_add"}
+        assert not {"shop_refresh", "shop_cancel", "shop_broken"} & set(site.llm.requests[0].tools)
+        thread = await client.thread()
+        kept = [message for message in thread["messages"] if message["role"] == "activity"]
+        assert [message["content"]["text"] for message in kept] == ["2 orders of Ada"]
+
+
+@pytest.mark.parametrize("apps", [False, None])
+async def test_without_the_project_s_word_a_server_shows_no_app(client: Client, site: Site, apps: Any):
+    async with site.open(apps=apps):
+        client.prefix = "/mcp-agent/"
+        events = await client.run("Orders")
+        assert [event for event in events if event["type"] == "ACTIVITY_SNAPSHOT"] == []
+        assert (await site.frame()).status_code == 404
+        assert (await site.browser.post(APPS, {"server": "shop"}, content_type="application/json")).status_code == 400
+        assert await site.call("refresh") == {"error": "not_found", "message": "There is no such app."}
+    assert site.shop.done == []
+
+
+async def test_a_result_that_is_too_large_is_not_shown(client: Client, site: Site, caplog: Any):
+    site.llm = ScriptedModel([call("shop_orders", customer="A" * 2000, _id="c1"), say("Done.")])
+    async with site.open(MAX_RESULT_BYTES=1000):
+        client.prefix = "/mcp-agent/"
+        events = await client.run("Orders")
+    assert [event for event in events if event["type"] == "ACTIVITY_SNAPSHOT"] == []
+    assert "Not showing the app of tool 'orders'" in caplog.text
+
+
+# --- The frame
+
+
+async def test_frame_has_the_app_inside_a_policy_of_the_project(site: Site):
+    async with site.open():
+        response = await site.frame()
+        assert response.status_code == 200
+        page = response.content.decode()
+        assert 'sandbox="allow-scripts" srcdoc="&lt;!doctype html&gt;' in page
+        # Nothing of the app stands in the outer document.
+        assert HTML not in page
+        assert page.count("<script>") == 1
+        told = directives(response["Content-Security-Policy"])
+        for name in ("default-src", "connect-src", "frame-src", "form-action", "base-uri"):
+            assert told[name] == "'none'", name
+        assert told["sandbox"] == "allow-scripts"
+        assert told["frame-ancestors"] == "'self'"
+        assert told["script-src"] == told["style-src"] == "'unsafe-inline'"
+        assert told["worker-src"] == "blob:"
+        assert response["X-Frame-Options"] == "SAMEORIGIN"
+        assert response["Referrer-Policy"] == "no-referrer"
+        again = await site.frame(**{"If-None-Match": response["ETag"]})
+        assert again.status_code == 304
+        assert again["Content-Security-Policy"] == response["Content-Security-Policy"]
+        assert site.shop.reads == 1
+
+
+@pytest.mark.parametrize("escape", ['"></iframe><script>top.x=1</script>', "'>", "&quot;><b>", "</script><script>"])
+async def test_html_of_an_app_stays_in_its_frame(site: Site, escape: str):
+    site.shop.html = escape
+    async with site.open():
+        page = (await site.frame()).content.decode()
+    assert page.count("<script>") == page.count("</script>") == page.count("</iframe>") == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"server": "other"}, {"server": "nobody"}, {"server": ""}, {"uri": "ui://shop/data.json"}, {"uri": ""},
+        {"uri": "file:///etc/shop.conf"}, {"uri": "ui://shop/none.html"}, {"uri": "https://evil.example/"},
+    ],
+)  # fmt: skip
+async def test_frame_shows_only_what_a_tool_of_that_server_names(site: Site, query: Any):
+    async with site.open():
+        assert (await site.frame(**query)).status_code == 404
+    assert site.shop.reads == 0
+
+
+async def test_app_that_is_no_app_or_too_large_is_not_shown(site: Site, monkeypatch: Any):
+    monkeypatch.setattr(app_documents, "MAX_APP_BYTES", len(HTML) - 1)
+    async with site.open():
+        assert (await site.frame()).status_code == 404
+        monkeypatch.setattr(app_documents, "MAX_APP_BYTES", len(HTML))
+        assert (await site.frame()).status_code == 200
+    site.shop.mime = "text/html"
+    async with site.open():
+        assert (await site.frame()).status_code == 404
+
+
+async def test_few_documents_are_kept_for_a_connection(site: Site, monkeypatch: Any):
+    monkeypatch.setattr(app_documents, "MAX_KEPT", 1)
+    async with site.open():
+        assert (await site.frame()).status_code == 200
+        assert (await site.frame(uri=OTHER_URI)).status_code == 200
+        assert site.shop.reads == 2
+        assert (await site.frame(uri=OTHER_URI)).status_code == 200
+        assert site.shop.reads == 2
+        assert (await site.frame()).status_code == 200
+        assert site.shop.reads == 3
+
+
+@pytest.mark.parametrize(("dest", "status"), [("iframe", 200), ("document", 404), ("empty", 404), ("object", 404)])
+async def test_app_is_no_page_of_its_own(site: Site, dest: str, status: int):
+    async with site.open():
+        assert (await site.frame(**{"Sec-Fetch-Dest": dest})).status_code == status
+
+
+async def test_project_without_the_library_has_no_apps(client: Client, user: Any, monkeypatch: Any):
+    monkeypatch.setattr(app_views, "app_gate", LazyImport("agui.nowhere"))
+    browser = AsyncClient()
+    await browser.aforce_login(user)
+    assert (await browser.get("/agent/mcp/apps/", {"server": "shop", "uri": URI})).status_code == 404
+
+
+# --- Its network
+
+
+ALLOWED = {
+    "connectDomains": ["https://api.example.com"],
+    "resourceDomains": ["https://*.tiles.example", "wss://w.example"],
+}
+
+
+@pytest.mark.parametrize(
+    ("declared", "connect", "image"),
+    [
+        (None, "'none'", "data: blob:"),
+        ({}, "'none'", "data: blob:"),
+        ({"connectDomains": ["https://api.example.com"]}, "https://api.example.com", "data: blob:"),
+        ({"connectDomains": ["https://evil.example", "https://api.example.com.evil.example"]}, "'none'", "data: blob:"),
+        ({"connectDomains": ["http://api.example.com", "https://api.example.com:444"]}, "'none'", "data: blob:"),
+        ({"connectDomains": ["*", "https:", "'self'", "https://*", "https://*.example.com"]}, "'none'", "data: blob:"),
+        ({"connectDomains": ["https://api.example.com; script-src *"]}, "'none'", "data: blob:"),
+        ({"connectDomains": ["https://api.example.com *"]}, "'none'", "data: blob:"),
+        ({"resourceDomains": ["https://a.tiles.example"]}, "'none'", "data: blob: https://a.tiles.example"),
+        ({"resourceDomains": ["https://*.tiles.example"]}, "'none'", "data: blob: https://*.tiles.example"),
+        ({"resourceDomains": ["https://tiles.example", "https://eviltiles.example"]}, "'none'", "data: blob:"),
+        ({"resourceDomains": ["http://a.tiles.example", "https://api.example.com"]}, "'none'", "data: blob:"),
+        ({"resourceDomains": ["wss://a.tiles.example", "https://a.tiles.example:444"]}, "'none'", "data: blob:"),
+        ({"resourceDomains": ["https://evil.example https://a.tiles.example"]}, "'none'", "data: blob:"),
+        ({"resourceDomains": ["https://x.tiles.example; img-src https://a.tiles.example"]}, "'none'", "data: blob:"),
+        ({"frameDomains": ["https://a.tiles.example"], "baseUriDomains": ["https://b.c"]}, "'none'", "data: blob:"),
+        ({"connectDomains": "https://api.example.com", "resourceDomains": [None, 1, {}]}, "'none'", "data: blob:"),
+        ("https://api.example.com", "'none'", "data: blob:"),
+        ({"connectDomains": 5, "resourceDomains": True}, "'none'", "data: blob:"),
+    ],
+)  # fmt: skip
+def test_network_is_what_the_server_declares_and_the_project_allows(declared: Any, connect: str, image: str):
+    told = directives(policy(declared, AppDomains.model_validate(ALLOWED)))
+    assert told["connect-src"] == connect
+    assert told["img-src"] == image
+    assert told["frame-src"] == told["base-uri"] == "'none'"
+    assert directives(policy(declared, AppDomains()))["connect-src"] == "'none'"
+
+
+async def test_declared_network_reaches_the_header_if_the_project_allows_it(site: Site):
+    site.shop.csp = {"connectDomains": ["https://api.example.com"], "resourceDomains": ["https://cdn.example.com"]}
+    async with site.open(apps={"connectDomains": ["https://api.example.com"]}):
+        told = directives((await site.frame())["Content-Security-Policy"])
+    assert told["connect-src"] == "https://api.example.com"
+    assert told["script-src"] == "'unsafe-inline'"
+
+
+@pytest.mark.parametrize(
+    "apps",
+    [
+        {"connectDomains": ["*"]}, {"connectDomains": ["https://*"]}, {"connectDomains": ["https://a.b/path"]},
+        {"connectDomains": ["http://a.example"]}, {"connectDomains": ["https://a.b; script-src *"]},
+        {"resourceDomains": ["https://*.com*"]}, {"frameDomains": []}, "yes", 1,
+    ],
+)  # fmt: skip
+def test_wrong_domains_are_named(tmp_path: Path, apps: Any):
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"shop": {"command": "x", "apps": apps}}}))
+    with pytest.raises(ValueError, match=r"the server 'shop': 'apps'"):
+        read_servers(path)
+
+
+def test_apps_need_the_part_that_shows_them(tmp_path: Path, monkeypatch: Any):
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"shop": {"command": "x", "apps": True}}}))
+    check_apps(read_servers(path))
+    monkeypatch.setattr("django.apps.apps.is_installed", lambda name: False)
+    with pytest.raises(ImproperlyConfigured, match=r"add \"agui.contrib.views\" to INSTALLED_APPS"):
+        check_apps(read_servers(path))
+
+
+@pytest.mark.parametrize(
+    ("meta", "uri", "audiences"),
+    [
+        (None, None, "app model"),
+        ({"ui": {"resourceUri": URI}}, URI, "app model"),
+        ({"ui/resourceUri": URI}, URI, "app model"),
+        ({"ui": {"resourceUri": "https://evil.example/"}}, None, "app model"),
+        ({"ui": {"resourceUri": ["ui://x"]}}, None, "app model"),
+        ({"ui": "ui://x"}, None, "app model"),
+        ({"ui": {"visibility": ["app"]}}, None, "app"),
+        ({"ui": {"visibility": ["model"]}}, None, "model"),
+        ({"ui": {"visibility": []}}, None, ""),
+    ],
+)
+def test_a_server_says_of_a_tool_which_app_it_has_and_whom_it_is_for(meta: Any, uri: str | None, audiences: str):
+    tool = Tool(name="x", input_schema={"type": "object"}, _meta=meta)
+    assert app_uri(tool) == uri
+    assert [each for each in ("app", "model") if is_for(tool, each)] == audiences.split()
+
+
+# --- Its calls
+
+
+async def test_app_calls_a_harmless_tool_and_the_call_is_audited(site: Site):
+    async with site.open():
+        answer = await site.call("refresh")
+    assert answer["result"]["structuredContent"] == {"calls": 1}
+    record = await AuditRecord.objects.aget()
+    assert (record.tool_name, record.outcome, record.via) == ("shop_refresh", "success", "mcp: app of shop")
+    assert record.user_id == site.user.pk
+
+
+async def test_app_s_destructive_call_waits_for_the_user_and_runs_once(site: Site):
+    async with site.open():
+        asked = await site.call("cancel", number=7)
+        assert site.shop.done == []
+        assert asked["question"]["message"] == 'Run "Shop cancel"?\nnumber: 7'
+        yes = {"id": asked["question"]["id"], "approved": True}
+        # The answer holds for these arguments, this tool and this user.
+        other = await site.call("cancel", answer=yes, number=8)
+        assert other["question"]["id"] != yes["id"]
+        assert (await site.call("refresh", answer=yes))["result"]["structuredContent"] == {"calls": 1}
+        site.shop.done.clear()
+        answer = await site.call("cancel", answer=yes, number=7)
+        assert answer["result"]["content"] == [{"type": "text", "text": "cancelled 7"}]
+        assert await site.call("cancel", answer=yes, number=7) == {"error": "Invalid or expired requestState"}
+    assert site.shop.done == ["cancel 7"]
+    record = await AuditRecord.objects.aget(tool_name="shop_cancel")
+    assert (record.outcome, record.approved_by) == ("success", str(site.user.pk))
+
+
+async def test_user_says_no(site: Site):
+    async with site.open():
+        asked = await site.call("cancel", number=7)
+        no = {"id": asked["question"]["id"], "approved": False}
+        answer = await site.call("cancel", answer=no, number=7)
+        assert answer["result"]["isError"] is True
+        yes = {"id": asked["question"]["id"], "approved": True}
+        assert await site.call("cancel", answer=yes, number=7) == {"error": "Invalid or expired requestState"}
+    assert site.shop.done == []
+    assert (await AuditRecord.objects.aget()).outcome == "denied"
+
+
+@pytest.mark.parametrize("forged", ["", "x", "00000000-0000-4000-8000-000000000000"])
+async def test_forged_answer_approves_nothing(site: Site, forged: str):
+    async with site.open():
+        answer = await site.call("cancel", answer={"id": forged, "approved": True}, number=7)
+    assert "result" not in answer
+    assert site.shop.done == []
+
+
+async def test_answer_of_another_user_or_browser_approves_nothing(site: Site, other: Any):
+    async with site.open():
+        asked = await site.call("cancel", number=7)
+        yes = {"id": asked["question"]["id"], "approved": True}
+        for user in (other, site.user):
+            site.browser = AsyncClient()
+            await site.browser.aforce_login(user)
+            assert await site.call("cancel", answer=yes, number=7) == {"error": "Invalid or expired requestState"}
+    assert site.shop.done == []
+
+
+async def test_late_answer_approves_nothing(site: Site):
+    async with site.open():
+        asked = await site.call("cancel", number=7)
+        await ClientQuestion.objects.aupdate(expires_at="2020-01-01T00:00Z")
+        yes = {"id": asked["question"]["id"], "approved": True}
+        assert await site.call("cancel", answer=yes, number=7) == {"error": "Invalid or expired requestState"}
+    assert site.shop.done == []
+
+
+@pytest.mark.parametrize(
+    ("server", "name"),
+    [
+        ("shop", "secrets"), ("shop", "nothing"), ("shop", "other_add"), ("shop", "add"), ("shop", "shop_refresh"),
+        ("shop", ""), ("shop", "../other/add"),
+    ],
+)  # fmt: skip
+async def test_app_reaches_only_its_server_s_tools_that_are_for_apps(site: Site, server: str, name: str):
+    async with site.open():
+        assert await site.call(name, server=server) == {"error": "This tool is not for apps."}
+    assert site.shop.done == []
+    assert not await AuditRecord.objects.aexists()
+
+
+async def test_tool_whose_name_the_project_has_is_not_for_apps(site: Site):
+    def shop_refresh() -> str:
+        """Refresh."""
+        return ""
+
+    async with site.open():
+        view = DjangoAGUIView(registry := ToolRegistry(), AgentConfig(model=site.llm))
+        registry.add(shop_refresh)
+        site._settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view, "mcp-agent/")]})
+        assert await site.call("refresh") == {"error": "This tool is not for apps."}
+    assert site.shop.done == []
+
+
+async def test_auto_confirm_exempts_a_tool_for_apps_too(site: Site):
+    async with site.open(AUTO_CONFIRM=["shop_cancel"]):
+        assert (await site.call("cancel", number=7))["result"]["content"][0]["text"] == "cancelled 7"
+
+
+async def test_failing_call_fails_alone(site: Site):
+    async with site.open():
+        answer = await site.call("broken")
+        assert answer["result"]["content"] == [{"type": "text", "text": "no luck"}]
+        assert answer["result"]["isError"] is True
+        assert (await AuditRecord.objects.aget()).outcome == "failed"
+        wrong = await site.ask("tools/call", {"name": "cancel", "arguments": {"number": "x"}})
+        yes = {"id": wrong["question"]["id"], "approved": True}
+        answer = await site.ask("tools/call", {"name": "cancel", "arguments": {"number": "x"}}, answer=yes)
+        assert answer["result"]["isError"] is True
+        assert (await site.call("refresh"))["result"]["isError"] is False
+
+
+async def test_calls_of_apps_count_for_the_limits(site: Site):
+    async with site.open(THROTTLE={"USER": "2/day"}):
+        assert "isError" in (await site.call("refresh"))["result"]
+        await site.call("refresh")
+        refused = (await site.call("refresh"))["result"]
+    assert refused["isError"] is True
+    assert "Try again in" in refused["content"][0]["text"]
+    assert site.shop.done == ["refresh", "refresh"]
+
+
+@pytest.mark.parametrize("params", [{}, {"name": 1}, {"name": "refresh", "arguments": "x"}, {"name": None}])
+async def test_call_that_is_none_is_refused(site: Site, params: Any):
+    async with site.open():
+        assert await site.ask("tools/call", params) == {"error": "This is no call of a tool."}
+    assert site.shop.done == []
+
+
+# --- What it reads
+
+
+async def test_app_reads_what_its_server_offers_to_apps(site: Site):
+    async with site.open():
+        read = await site.ask("resources/read", {"uri": "ui://shop/data.json"})
+        assert read["result"]["contents"][0]["text"] == '{"a": 1}'
+        for uri in ("file:///etc/shop.conf", "https://evil.example/", "UI://shop/data.json", None, 1, ["ui://x"]):
+            refused = await site.ask("resources/read", {"uri": uri})
+            assert refused == {"error": "An app reads what its server offers to apps, and nothing else."}, uri
+        missing = await site.ask("resources/read", {"uri": "ui://shop/none"})
+        assert "ui://shop/none" in missing["error"]
+        for method in ("resources/list", "tools/list", "prompts/get", "sampling/createMessage", "__class__"):
+            assert await site.ask(method, {}) == {"error": "Unknown method."}
+
+
+# --- Who may ask
+
+
+async def test_apps_are_for_people_who_are_signed_in_here(site: Site, client: Client):
+    async with site.open():
+        token = client.http.defaults["authorization"]
+        stranger = AsyncClient()
+        assert (await stranger.get(APPS, {"server": "shop", "uri": URI})).status_code == 401
+        body = {"server": "shop", "method": "tools/call", "params": {"name": "refresh"}}
+        by_token = await client.http.post(APPS, body, content_type="application/json")
+        assert (by_token.status_code, token[:7]) == (403, "Bearer ")
+        strict = AsyncClient(enforce_csrf_checks=True)
+        await strict.aforce_login(site.user)
+        assert (await strict.post(APPS, body, content_type="application/json")).status_code == 403
+        assert (await site.browser.post(APPS, json.dumps(body), content_type="text/plain")).status_code == 415
+        for wrong in ([], {}, {"server": 1, "method": "x"}, {**body, "more": 1}, {**body, "answer": {"id": "x"}}):
+            assert (await site.browser.post(APPS, wrong, content_type="application/json")).status_code == 400, wrong
+        assert (await site.browser.delete(APPS)).status_code == 405
+    assert site.shop.done == []
