@@ -130,12 +130,16 @@ def weather() -> Iterator[dict[str, str]]:
         "agui/later.js": "export const later = 1;\n",
         "weather/map.js": 'import { a } from "../agui/shared.js";\nimport { small } from "../agui/small.js";\n'
         'import { line } from "./line.js";\n// why\nexport const view = () => [a, line, small()];\n',
-        "weather/line.js": "export const line = 2;\n",
+        "weather/line.js": "export const line = 2;\nexport const width = 2;\n",
         "weather/script.js": "// A script, not a module\nvar line = 1;\n",
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "installed", lambda: (part,))
         yield files
+
+
+def chat_and_part(weather: dict[str, str]) -> list[dict[str, str]]:
+    return [{name: text for name, text in weather.items() if name.startswith(folder)} for folder in ("agui", "weather")]
 
 
 def test_a_module_of_somebody_elses_part_is_joined_and_has_no_second_copy_of_the_pages(
@@ -153,21 +157,27 @@ def test_a_module_of_somebody_elses_part_is_joined_and_has_no_second_copy_of_the
     assert texts["weather/script.js"] == weather["weather/script.js"]
 
 
+def test_two_modules_that_no_other_one_imports_may_export_one_name(weather: dict[str, str]):
+    chat, part = chat_and_part(weather)
+    part["weather/wind.js"] = 'import { line } from "./line.js";\nexport const view = () => [line];\n'
+    joined = flatten(chat, "agui/agui-chat.js", [part])
+    for name in ("weather/map.js", "weather/wind.js"):
+        assert "export const { view } = (() => {" in joined[name]
+
+
 @pytest.mark.parametrize(
     "line",
     [
         'import * as all from "../agui/shared.js";\n',
         'import { a } from "../agui/nowhere.js";\n',
         'import { line } from "../vendor/line.js";\n',
-        "export const chat = 1;\n",  # as a module of the element does
+        "export const width = 1;\n",  # as a module does that it imports
     ],
 )
 def test_a_part_that_is_written_otherwise_leaves_the_others_joined(
     line: str, weather: dict[str, str], caplog: pytest.LogCaptureFixture
 ):
-    chat, part = (
-        {name: weather[name] for name in weather if name.startswith(folder)} for folder in ("agui", "weather")
-    )
+    chat, part = chat_and_part(weather)
     other = {"sea/map.js": 'import { a } from "../agui/shared.js";\nexport const view = () => a;\n'}
     joined = flatten(chat, "agui/agui-chat.js", [part, other])
     assert {"weather/map.js", "sea/map.js"} <= joined.keys()

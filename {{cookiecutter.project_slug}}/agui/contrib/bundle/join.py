@@ -47,8 +47,8 @@ def flatten(
 
     `parts` has the modules of each part, and `at_once` those of them that every page loads, by
     their place. A module that the entry imports also stays as it is, beside it. The result is empty
-    if a module has an import or export that these few patterns don't know, or if two modules export
-    one name; it lacks a part of which this is true.
+    if a module has an import or export that these few patterns don't know, or if another module
+    exports the same name as one that is imported; it lacks a part of which this is true.
     """
     if not can_be_joined(sources, sources):
         return {}
@@ -106,8 +106,12 @@ def with_part(sources: Sources, place: str, name: str, entry: str) -> str:
 def find_problem(sources: Sources) -> tuple[str, str] | None:
     """Find a module that can't be joined, and the statement that is the reason."""
     counts: Counter[str] = Counter()
-    for text in sources.values():
+    imported: set[str] = set()
+    for name, text in sources.items():
         counts.update(exports(text))
+        imported.update(module for _, module in imported_by(name, text))
+    # A module that no other one imports has a file of its own, and a scope.
+    shared = {export for name in imported for export in exports(sources.get(name, ""))}
     for name, text in sources.items():
         unknown = UNKNOWN.search(EXPORT.sub("", IMPORT.sub("", text)))
         if unknown:
@@ -116,7 +120,7 @@ def find_problem(sources: Sources) -> tuple[str, str] | None:
             if resolved(name, match[2]) not in sources:
                 return name, match[0].rstrip()
         for exported in exports(text):
-            if counts[exported] > 1:
+            if counts[exported] > 1 and exported in shared:
                 return name, f"export {exported}"
     return None
 

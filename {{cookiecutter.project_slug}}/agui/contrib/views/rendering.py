@@ -9,7 +9,7 @@ import json
 import re
 from contextvars import ContextVar
 from html.parser import HTMLParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.template import Context
@@ -19,7 +19,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, get_language_bidi
 
-from agui.tools.questions import one_line
+from agui.lazy_import import LazyImport
+
+if TYPE_CHECKING:
+    from agui.tools import questions
+else:
+    # Django's checks import the template tags, and with this pydantic-ai.
+    questions = LazyImport("agui.tools.questions")
 
 MAX_LABEL_CHARS = 100
 MAX_ARGUMENTS_CHARS = 2000
@@ -150,7 +156,7 @@ class _Reader(HTMLParser):
         self.actions.append(action)
 
     def _end_label(self) -> None:
-        label = one_line("".join(self._label or ()), MAX_LABEL_CHARS)
+        label = questions.one_line("".join(self._label or ()), MAX_LABEL_CHARS)
         if not label:
             raise ValueError(f"A button of {self._name!r} has no text: say what it does.")
         self.actions[-1]["label"] = label
