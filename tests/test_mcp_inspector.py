@@ -1,0 +1,95 @@
+"""The official inspector of MCP, in Chromium: it signs in by itself, calls a tool, and shows a card as an app."""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TEMPLATE_NAME, npm_install
+from pages import Browser, expect
+from servers import LiveProject, free_port, project_environment
+from test_mcp_sign_in import read_until, site  # noqa: F401
+
+pytestmark = [pytest.mark.clients, pytest.mark.nightly]
+
+EXAMPLE = (ROOT / TEMPLATE_NAME / "agui/manual/views.md").read_text().partition("\n## Buttons")[0]
+
+
+def block(language: str) -> str:
+    found = re.search(rf"^```{language}\n(.*?)^```", EXAMPLE, re.M | re.S)
+    assert found
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def shop(site: LiveProject) -> LiveProject:  # noqa: F811
+    """The site, with the card of the manual."""
+    (site.path / "assistant/templates/assistant/task_card.html").write_text(block("html"))
+    with (site.path / "assistant/tools.py").open("a") as tools:
+        tools.write(f"\n\n{block('python')}")
+    site.stop()
+    site.start()
+    return site
+
+
+@pytest.fixture
+def inspector(tmp_path: Path) -> list[str | Path]:
+    """The command of the inspector, with a Node that is new enough: the package `node` fetches it."""
+    packages = npm_install(ROOT / "tests/mcp/inspector/package.json", "--ignore-scripts=false")
+    if packages is None:
+        pytest.skip("npm is not on the PATH")
+    program = packages / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+    return [packages / "node/bin/node", program, "--web", "--config", tmp_path / "servers.json"]
+
+
+@contextmanager
+def running(command: list[str | Path]) -> Iterator[str]:
+    """Run the inspector until the block ends; yields its address, with its key."""
+    ports = {"CLIENT_PORT": str(free_port()), "MCP_SANDBOX_PORT": str(free_port())}
+    environment = project_environment(MCP_INSPECTOR_SECRET_STORE="memory", MCP_AUTO_OPEN_ENABLED="false", **ports)
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            yield "http://127" + read_until(process, "http://127")
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+def test_the_inspector_signs_in_and_shows_a_card(
+    inspector: list[str | Path], shop: LiveProject, browser: Browser, tmp_path: Path
+):
+    servers = {"ours": {"type": "streamable-http", "url": f"{shop.url}/mcp"}}
+    (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": servers}))
+    # Not by new_page: what the inspector's own page logs is no error of ours.
+    with running(inspector) as address, closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_role("switch").locator("xpath=..").click()
+        page.get_by_label("Username").fill(shop.username)
+        page.get_by_label("Password").fill(shop.password)
+        page.get_by_label("Password").press("Enter")
+        page.get_by_role("button", name="Allow").click()
+        expect(page.get_by_text("Connected", exact=True)).to_be_visible()
+        page.get_by_text("Tools", exact=True).first.click()
+        page.get_by_role("button", name="add_task").click()
+        page.get_by_role("textbox", name="title").fill("Call the landlord")
+        page.get_by_role("button", name="Execute Tool").click()
+        expect(page.get_by_text("Call the landlord").last).to_be_visible()
+        page.get_by_text("Apps", exact=True).first.click()
+        page.get_by_role("button", name="Show one of the user's tasks").click()
+        page.get_by_role("textbox", name="task_id").fill(newest_task(shop))
+        page.get_by_role("button", name="Open App").click()
+        card = page.frame_locator("iframe").frame_locator("iframe")
+        expect(card.get_by_role("heading")).to_have_text("Call the landlord")
+        card.get_by_role("button", name="Complete it").click()
+        expect(card.get_by_role("status")).to_have_text("Done: Call the landlord")
+
+
+def newest_task(live: LiveProject) -> str:
+    command = "from assistant.models import Task; print(Task.objects.latest('pk').pk)"
+    return live.manage("shell", "-c", command).split()[-1]
