@@ -80,6 +80,7 @@ PARTS = {
         "suggestions",
         "terminal",
         "titles",
+        "views",
         "voice",
     ],
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from conftest import ROOT, npm_install
 from pages import Browser, Frame, Page, Route, drawn, expect, finished, message_box, say
-from servers import LiveProject, serve
+from servers import LiveProject, serve, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -99,8 +99,8 @@ def app_of(page: Page) -> Frame:
     expect(page.locator(".view[data-open]")).to_be_visible()
     [outer] = [frame for frame in page.frames if "/mcp/apps/" in frame.url]
     [inner] = outer.child_frames
-    inner.wait_for_function("window.ready")
-    inner.wait_for_function("told.textContent")
+    wait_until(lambda: inner.evaluate("window.ready"))
+    wait_until(lambda: inner.evaluate("told.textContent"))
     return inner
 
 
@@ -132,7 +132,8 @@ def test_app_is_drawn_and_what_it_asks_for_is_asked(shop: Page):
     assert set(host["hostCapabilities"]) == {"serverTools", "serverResources", "openLinks", "message"}
     assert (host["hostContext"]["theme"], host["hostContext"]["locale"]) == ("light", "en")
     shop.locator("agui-chat").evaluate("chat => chat.setAttribute('theme', 'dark')")
-    app.wait_for_function("heard.at(-1).method === 'ui/notifications/host-context-changed'")
+    # Playwright's own waiting needs eval, which the app's policy forbids.
+    wait_until(lambda: app.evaluate("heard.at(-1).method === 'ui/notifications/host-context-changed'"))
     assert app.evaluate("heard.at(-1).params.theme") == "dark"
     # A harmless tool is called at once. One that may destroy something asks, and only what was asked about is done.
     assert '"calls":' in app.evaluate("ask('tools/call', { name: 'refresh', arguments: {} })")
@@ -450,4 +451,5 @@ def test_published_app_runs(new_page, published: LiveProject, signed_in: dict, n
     expect(page.locator(".view[data-open]")).to_be_visible()
     inside = page.frame_locator(".activity iframe").frame_locator("iframe")
     expect(inside.locator("body")).to_contain_text(words)
-    page.wait_for_function("document.querySelector('agui-chat').shadowRoot.querySelector('iframe').offsetHeight > 100")
+    height = "document.querySelector('agui-chat').shadowRoot.querySelector('iframe').offsetHeight"
+    wait_until(lambda: page.evaluate(height) > 100)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from pages import Browser, Page, Route, drawn, expect, finished, new_chat, open_stream, say
-from servers import LiveProject, serve
+from servers import LiveProject, serve, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -86,7 +86,7 @@ def test_card_is_drawn_and_its_button_calls_a_tool_through_the_approval(viewing:
     viewing.set_viewport_size({"width": 380, "height": 700})
     inside = viewing.frames[-1]
     fits = "document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight"
-    inside.wait_for_function(fits)
+    wait_until(lambda: inside.evaluate(fits))
     # It is as light or as dark as the page.
     chat = viewing.locator("agui-chat")
     for theme in ("dark", "light"):

@@ -16,7 +16,7 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 
 from agui.blocking.executor import in_database
-from agui.contrib.queue import next_run
+from agui.contrib.queue import rows
 from agui.contrib.spending import budgets
 from agui.models import Message, Run, get_conversation_model
 from agui.runs import drafts
@@ -69,7 +69,7 @@ async def statements(settings: Any, monkeypatch: Any) -> AsyncIterator[list[tupl
     monkeypatch.setattr(budgets, "belief", budgets.Belief(is_so=False, until=inf))
     # Once in a process, messages are looked for that waited before it, and those of a thread after the end of a run.
     monkeypatch.setattr(apps.get_app_config("agui_queue"), "_is_loaded", True)
-    monkeypatch.setattr(next_run, "go_on", lambda run: True)
+    monkeypatch.setattr(rows, "look_after_commit", lambda queue: None)
     await life.begin()  # Signs of life go through a connection of their own, which is there by now
     with recorded() as statements:
         yield statements

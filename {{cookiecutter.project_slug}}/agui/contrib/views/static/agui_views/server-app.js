@@ -97,7 +97,7 @@ export function view({ strings: given, host: element, client }) {
 
   /** @param {Values} link */
   const openLink = async ({ url }) => {
-    const target = URL.parse(String(url));
+    const target = URL.canParse(String(url)) && new URL(String(url));
     // A name before the host would look like one.
     if (!target || !/^https?:$/.test(target.protocol) || target.username || target.password) {
       throw new Error("Only web addresses.");
