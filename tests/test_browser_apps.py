@@ -99,8 +99,8 @@ def app_of(page: Page) -> Frame:
     expect(page.locator(".view[data-open]")).to_be_visible()
     [outer] = [frame for frame in page.frames if "/mcp/apps/" in frame.url]
     [inner] = outer.child_frames
-    wait_until(lambda: inner.evaluate("window.ready"))
-    wait_until(lambda: inner.evaluate("told.textContent"))
+    wait_until(lambda: inner.evaluate("Boolean(window.ready)"))
+    wait_until(lambda: inner.evaluate("Boolean(told.textContent)"))
     return inner
 
 
