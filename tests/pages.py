@@ -236,10 +236,15 @@ def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Calla
 @pytest.fixture(scope="session")
 def signed_in(browser: Browser, site: LiveProject) -> dict:
     """The cookies of somebody who has signed in, good for both servers: they share a database."""
+    return cookies_of(browser, site)
+
+
+def cookies_of(browser: Browser, live: LiveProject) -> dict:
+    """The cookies of the administrator, after signing in."""
     with closing(browser.new_context()) as context:
         page = context.new_page()
-        page.goto(site.url)
-        sign_in(page, site)
+        page.goto(live.url)
+        sign_in(page, live)
         return context.storage_state()
 
 

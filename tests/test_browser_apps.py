@@ -31,7 +31,7 @@ async def answer(messages, info):
 model = FunctionModel(stream_function=answer)
 """
 ALLOWED, DECLARED = "https://api.example.com", "https://declared.example"
-# It speaks the protocol, and it lets a test try anything. Its own policy would allow everything.
+# This app speaks the protocol, and lets a test try anything. Its own policy would allow everything.
 APP = """<!doctype html>
 <html><head>
 <meta http-equiv="Content-Security-Policy" content="default-src * 'unsafe-inline' 'unsafe-eval' data: blob:">
@@ -83,7 +83,7 @@ def shop(browser: Browser, hosting: LiveProject, signed_in: dict) -> Iterator[Pa
     """A page with an app, whose policies may refuse things."""
     context = browser.new_context(storage_state=signed_in, viewport={"width": 1000, "height": 800})
     page = context.new_page()
-    # Those of the page itself: an app may fail as it likes.
+    # Errors of the page itself: an app may fail as it likes.
     page.add_init_script("""for (const kind of ["error", "unhandledrejection"]) {
         addEventListener(kind, ({ message, reason }) => (window.failures ??= []).push(message ?? String(reason)));
     }""")
@@ -123,7 +123,7 @@ def test_app_is_drawn_and_what_it_asks_for_is_asked(shop: Page):
     expect(frame).to_have_attribute("title", "Orders")
     expect(frame).to_have_attribute("sandbox", "allow-scripts")
     assert 80 < frame.bounding_box()["height"] < 400
-    # It gets what the tool got and gave, with what is for it alone, and what it must know of the page.
+    # The app gets what the tool got and gave, with what is for apps alone, and what it must know of the page.
     heard = {message["method"].rpartition("/")[2]: message["params"] for message in app.evaluate("heard")}
     assert heard["tool-input"] == {"arguments": {"customer": "Ada"}}
     assert heard["tool-result"]["structuredContent"] == {"count": 2}
@@ -197,7 +197,7 @@ def test_no_means_no(shop: Page):
         question(shop).get_by_role("button", name="Don't allow").click()
         assert "declined" in app.evaluate("answer")
         expect(question(shop)).to_have_count(0)
-        # It does not ask and ask: only what a person does in the app makes another question.
+        # An app does not ask again and again: only what a person does in the app makes another question.
         message_box(shop).click()
         assert "declined" in app.evaluate(cancel)
         assert app.evaluate("ask('ui/open-link', { url: 'https://example.com/' })").startswith("refused")

@@ -2,13 +2,12 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from itertools import chain
 from urllib.parse import urlencode
 
 import pytest
 from daily import at_night
-from pages import Browser, Page, expect, sign_in
+from pages import Browser, Page, cookies_of, expect
 from servers import DATABASE, FIRST_ADMIN, LiveProject, serve
 from test_browser_approvals import call
 from test_browser_look import LONG, PHONE, WINDOW, axe, in_modes, look
@@ -78,11 +77,7 @@ def deciding(site: LiveProject, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture(scope="module")
 def person(browser: Browser, deciding: LiveProject) -> dict:
     """The cookies of its user."""
-    with closing(browser.new_context()) as context:
-        page = context.new_page()
-        page.goto(deciding.url)
-        sign_in(page, deciding)
-        return context.storage_state()
+    return cookies_of(browser, deciding)
 
 
 def press(page: Page, value: str) -> None:

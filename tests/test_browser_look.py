@@ -429,7 +429,7 @@ def documents(page: Page) -> Iterator[str]:
     close = panel.locator("button:has(.icon-close)")
     expect(cards).to_have_count(len(shown))
     if page.viewport_size == WINDOW:
-        close.click()  # It has opened by itself, as there is room.
+        close.click()  # The panel has opened by itself, as there is room.
     for card, document in zip(cards.all(), shown, strict=True):
         card.click()
         expect(panel).to_be_visible()

@@ -87,7 +87,7 @@ def test_card_is_drawn_and_its_button_calls_a_tool_through_the_approval(viewing:
     inside = viewing.frames[-1]
     fits = "document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight"
     wait_until(lambda: inside.evaluate(fits))
-    # It is as light or as dark as the page.
+    # The card is as light or as dark as the page.
     chat = viewing.locator("agui-chat")
     for theme in ("dark", "light"):
         chat.evaluate("(chat, theme) => chat.setAttribute('theme', theme)", theme)
