@@ -6,6 +6,13 @@ The tools of other servers:
     sessions.py     one open connection to a server
     connections.py  the connections of a process, and what happens while a server is away
     toolset.py      the servers' tools, as a run gets them
+    pins.py         the definitions of these tools that the model may read
+    accounts/       the accounts of users at these servers
+
+Both:
+
+    sealing.py      keys made from SECRET_KEY, and what they encrypt
+    models.py       questions to users, accounts of users, definitions of tools
 
 This project for other agents, if AGUI["MCP"]["ENDPOINT"] is on:
 
@@ -26,8 +33,6 @@ This project for other agents, if AGUI["MCP"]["ENDPOINT"] is on:
     edits.py        the arguments on our page, and what a person has changed there
     decided.py      the decision, before and after its call is executed
     status.py       what clients are told of a call that waits, and the tool that tells it
-    sealing.py      keys made from SECRET_KEY, and what they encrypt
-    models.py       the questions that are open, each to be used once
     progress.py     from the steps and activities of a tool to notifications
     describe.py     a tool, as clients list it
     results.py      what a tool returns, as clients get it

@@ -13,18 +13,22 @@ from typing import Any
 from django.utils.module_loading import import_string
 from mcp.types import Tool
 from pydantic_ai import ApprovalRequired, CustomEvent, RunContext
+from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import InstructionPart
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from agui import conf
-from agui.blocking.executor import run_in_thread
+from agui import clock, conf
+from agui.blocking.executor import in_database, run_in_thread
+from agui.contrib.mcp import pins
+from agui.contrib.mcp.accounts import clients, tokens
 from agui.contrib.mcp.conf import McpSettings
-from agui.contrib.mcp.connections import ServerAway, connect
+from agui.contrib.mcp.connections import ServerAway, TokenRefused, connect
 from agui.contrib.mcp.servers import Server, check_headers, configured_servers
 from agui.contrib.mcp.sessions import Headers
 from agui.deps import AgentDeps
+from agui.tools.audit import AuditEvent, record_event, resolve_audit_logger
 from agui.tools.schema import X_DESTRUCTIVE_KEY, X_SUMMARY_KEY
 
 logger = logging.getLogger("agui.mcp")
@@ -33,6 +37,11 @@ ANY_ARGUMENTS = SchemaValidator(
     core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
 )
 MAX_NAME_CHARS = 64
+NOT_CONNECTED = (
+    "The user's account at {server!r} is not connected now. Nothing was done. Tell the user to "
+    "connect it at {page}"
+)
+HELD = "The definition is new or has changed: an operator has to accept it. Nothing was called."
 AWAY = "Out of reach now, with all their tools: {}. If one is needed, say so."
 
 
@@ -56,6 +65,7 @@ class McpToolset(AbstractToolset[AgentDeps]):
         self._taken = frozenset(taken)
         self._headers: dict[str, Headers] = {}
         self._calls: dict[str, tuple[Server, str]] = {}
+        self._accepted: dict[str, tuple[list[Tool] | None, list[Tool]]] = {}
         self._away: list[str] = []
 
     @property
@@ -66,13 +76,12 @@ class McpToolset(AbstractToolset[AgentDeps]):
         mine = copy(self)
         mine._headers = {}
         mine._calls = {}
+        mine._accepted = {}
         mine._away = []
         return mine
 
     async def get_tools(self, ctx: RunContext[AgentDeps]) -> dict[str, ToolsetTool[AgentDeps]]:
-        lists = await asyncio.gather(
-            *(self._list(server, ctx.deps.user) for server in self._servers)
-        )
+        lists = await asyncio.gather(*(self._list(server, ctx) for server in self._servers))
         tools: dict[str, ToolsetTool[AgentDeps]] = {}
         away = []
         for server, listed in zip(self._servers, lists, strict=True):
@@ -96,20 +105,47 @@ class McpToolset(AbstractToolset[AgentDeps]):
                 await ctx.emit(ServersAway(servers=away))
         return tools
 
-    async def _list(self, server: Server, user: Any) -> list[Tool] | None:
+    async def _list(self, server: Server, ctx: RunContext[AgentDeps]) -> list[Tool] | None:
         """List the server's tools for this user; None if it is away."""
         try:
-            if server.name not in self._headers:
-                async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
-                    self._headers[server.name] = await _headers_of(user, server)
-            return await connect(server, self._headers[server.name]).tools()
+            listed = await self._ask(server, ctx.deps.user)
         except ServerAway:
             return None
         except Exception:
             logger.exception(
-                "Leaving out the tools of MCP server %r: AGUI['MCP']['HEADERS'] failed", server.name
+                "Leaving out the tools of MCP server %r: the user's headers failed", server.name
             )
             return None
+        return await self._pinned(server, listed, ctx)
+
+    async def _ask(self, server: Server, user: Any) -> list[Tool]:
+        """List the server's tools for this user. Raises ServerAway."""
+        if server.name not in self._headers:
+            async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
+                headers = await _headers_of(user, server)
+            if headers is None:
+                return []
+            self._headers[server.name] = headers
+        try:
+            return await connect(server, self._headers[server.name]).tools()
+        except TokenRefused:
+            headers = await _headers_after_refusal(user, server, self._headers.pop(server.name))
+            if headers is None:
+                return []
+            self._headers[server.name] = headers
+            return await connect(server, headers).tools()
+
+    async def _pinned(
+        self, server: Server, listed: list[Tool], ctx: RunContext[AgentDeps]
+    ) -> list[Tool]:
+        """Leave out what an operator has to accept first."""
+        before, accepted = self._accepted.get(server.name, (None, []))
+        if before is not listed:
+            accepted, held = await in_database(pins.choose, server, listed)
+            self._accepted[server.name] = listed, accepted
+            for name in held:
+                await _record_held(tool_name(server.name, name), ctx.deps)
+        return accepted
 
     def _tool(
         self, name: str, server: Server, tool: Tool, max_retries: int
@@ -153,7 +189,48 @@ class McpToolset(AbstractToolset[AgentDeps]):
         tool: ToolsetTool[AgentDeps],
     ) -> Any:
         server, own_name = self._calls[name]
-        return await connect(server, self._headers[server.name]).call(own_name, tool_args)
+        if server.auth is None:
+            return await connect(server, self._headers[server.name]).call(own_name, tool_args)
+        return await _call_as(ctx.deps.user, server, own_name, tool_args)
+
+
+async def _call_as(user: Any, server: Server, name: str, arguments: dict[str, Any]) -> Any:
+    """Call a tool with the token that the user has now. Raises ToolFailed."""
+    headers = await _headers_of(user, server)
+    for _ in range(2):
+        if headers is None:
+            break
+        try:
+            return await connect(server, headers).call(name, arguments)
+        except TokenRefused:
+            headers = await _headers_after_refusal(user, server, headers)
+    raise ToolFailed(NOT_CONNECTED.format(server=server.name, page=clients.page_address()))
+
+
+async def _headers_after_refusal(user: Any, server: Server, refused: Headers) -> Headers | None:
+    """Return a newer token of the user; None if they have to connect their account again."""
+    headers = await tokens.headers_after_refusal(user, server, refused)
+    if headers is None:
+        await tokens.end(user, server, refused)
+    return headers
+
+
+async def _record_held(name: str, deps: AgentDeps) -> None:
+    """Write into the audit trail that a tool is not offered."""
+    event = AuditEvent(
+        user_id=deps.user.pk,
+        thread_id=deps.thread_id,
+        run_id=deps.run_id,
+        tool_call_id="",
+        tool_name=name,
+        arguments={},
+        started_at=clock.now(),
+        duration_ms=0,
+        outcome="denied",
+        error=HELD,
+        scope=deps.scope,
+    )
+    await record_event(resolve_audit_logger(), event)
 
 
 def tool_name(server: str, name: str) -> str:
@@ -176,8 +253,13 @@ def waits_for_approval(name: str, tool: Tool) -> bool:
     return name not in exempt
 
 
-async def _headers_of(user: Any, server: Server) -> Headers:
-    """Ask AGUI["MCP"]["HEADERS"] for the headers that this user sends to the server."""
+async def _headers_of(user: Any, server: Server) -> Headers | None:
+    """Return the headers that this user sends to the server; None without an account there.
+
+    They are a token of the user, or what AGUI["MCP"]["HEADERS"] returns.
+    """
+    if server.auth is not None:
+        return await tokens.headers_of(user, server)
     path = conf.part(McpSettings).headers
     if path is None or server.url is None:
         return ()
