@@ -112,9 +112,8 @@ class McpConfig(Part):
 
         rows = ClientQuestion.objects.filter(scope=actor.scope).order_by("created_at", "pk")
         yield Questions("client_questions", rows, HIDDEN)
-        if actor.user.pk is not None:
-            accounts = RemoteAccount.objects.filter(user_id=actor.user.pk).order_by("server")
-            yield PersonalData("remote_accounts", accounts, HIDDEN_OF_ACCOUNTS)
+        accounts = RemoteAccount.objects.filter(user_id=actor.user.pk).order_by("server")
+        yield PersonalData("remote_accounts", accounts, HIDDEN_OF_ACCOUNTS)
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         from agui.contrib.mcp.models import ClientQuestion, RemoteAccount, RemoteTool

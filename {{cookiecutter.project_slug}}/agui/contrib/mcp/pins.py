@@ -8,17 +8,19 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.db.models import QuerySet
-from mcp.types import Tool
 
 from agui import clock, conf
 from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.models import RemoteTool
 from agui.contrib.mcp.servers import Server
 from agui.tools.audit import storable
+
+if TYPE_CHECKING:
+    from mcp.types import Tool
 
 logger = logging.getLogger("agui.mcp")
 
@@ -30,7 +32,7 @@ MAX_NAME_CHARS = 255
 MAX_TOOLS = 1000
 
 
-def define(tool: Tool) -> dict[str, Any]:
+def define(tool: "Tool") -> dict[str, Any]:
     """Return what is pinned of a tool."""
     definition: dict[str, Any] = tool.model_dump(
         mode="json", by_alias=True, exclude_none=True, include=FIELDS
@@ -42,7 +44,7 @@ def digest(definition: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()
 
 
-def choose(server: Server, tools: Sequence[Tool]) -> tuple[list[Tool], list[str]]:
+def choose(server: Server, tools: "Sequence[Tool]") -> "tuple[list[Tool], list[str]]":
     """Return the tools that the model may read of, and the names of those held back just now.
 
     This is called off the event loop.

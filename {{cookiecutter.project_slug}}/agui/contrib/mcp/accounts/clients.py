@@ -46,7 +46,8 @@ def page_address() -> str:
 
 def document_url(site: str) -> str | None:
     """Return this project's client id, where a server takes the address of a document."""
-    return site + path_of("mcp-account-client") if site.startswith("https://") else None
+    path = path_of("mcp-account-client").rstrip("/")
+    return site + path if site.startswith("https://") else None
 
 
 def document(site: str) -> dict[str, Any]:

@@ -54,17 +54,10 @@ class AccountsView(PersonView):
     def is_on(self) -> bool:
         return bool(oauth_servers())
 
-    async def show(
-        self, request: HttpRequest, actor: Actor, notice: str = "", status: int = 200
+    async def page(
+        self, request: HttpRequest, actor: Actor, status: int = 200, **context: Any
     ) -> HttpResponse:
-        rows = await in_database(_rows, actor)
-        servers = [(server, _host(server), rows.get(server.name)) for server in oauth_servers()]
-        context = {
-            "user": actor.user,
-            "servers": servers,
-            "notice": notice,
-            "action": clients.path_of("mcp-accounts"),
-        }
+        context |= {"user": actor.user, "page": clients.path_of("mcp-accounts")}
         return await sync_to_async(render)(
             request, "agui_mcp/accounts.html", context, status=status
         )
@@ -77,7 +70,7 @@ class AccountsPage(AccountsView):
 
     async def answer(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         if request.method != "POST":
-            return await self.show(request, actor)
+            return await self._show(request, actor)
         form = await sync_to_async(lambda: request.POST)()
         server = _named(form.get("server", ""))
         do = form.get("do")
@@ -89,13 +82,19 @@ class AccountsPage(AccountsView):
         await tokens.disconnect(actor.user, server)
         return _see(clients.path_of("mcp-accounts"))
 
+    async def _show(self, request: HttpRequest, actor: Actor, **context: Any) -> HttpResponse:
+        rows = await in_database(_rows, actor)
+        servers = [(server, _host(server), rows.get(server.name)) for server in oauth_servers()]
+        return await self.page(request, actor, servers=servers, **context)
+
     async def _connect(
         self, request: HttpRequest, actor: Actor, server: Server
     ) -> HttpResponseBase:
         try:
             begun = await signing_in.begin(server, clients.site_of(request))
         except signing_in.SignInFailed as failure:
-            return await self.show(request, actor, _words(failure.code), 502)
+            notice = _words(failure.code)
+            return await self._show(request, actor, status=502, notice=notice)
         session = await sync_to_async(_session_of)(request)
         await in_database(tokens.begin, actor.user, server, session, begun.state, begun.attempt)
         return _see(begun.address)
@@ -113,7 +112,7 @@ class CallbackPage(AccountsView):
             tokens.use_state, actor.user, server, session, request.GET.get("state", "")
         )
         if used is None:
-            return await self.show(request, actor, _words("unknown_state"), 400)
+            return await self.page(request, actor, 404, notice=_words("unknown_state"))
         row_id, attempt = used
         answer = {name: request.GET[name] for name in ANSWER if name in request.GET}
         try:
@@ -122,7 +121,8 @@ class CallbackPage(AccountsView):
             logger.warning("A sign-in at MCP server %r failed: %s", server.name, failure.code)
             if failure.code == "unknown_client":
                 await clients.forget(server, attempt.redirect_uri)
-            return await self.show(request, actor, _words(failure.code), 400)
+            status = 200 if failure.code == "denied" else 400
+            return await self.page(request, actor, status, notice=_words(failure.code))
         if not await in_database(tokens.store, row_id, grant):
             await signing_in.revoke(grant)
         return _see(clients.path_of("mcp-accounts"))
