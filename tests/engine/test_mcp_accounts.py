@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -18,11 +18,12 @@ from django.test import AsyncClient
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.contrib.mcp import connections
-from agui.contrib.mcp.accounts import outside, tokens
+from agui.contrib.mcp.accounts import clients, outside, tokens
+from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.models import RemoteAccount, RemoteClient
-from agui.contrib.mcp.servers import configured_servers, read_servers
+from agui.contrib.mcp.servers import Server, configured_servers, read_servers
 from agui.testing import ScriptedModel, call, say, wait
-from engine import urls
+from engine import pages, urls
 from engine.clock import Clock
 from engine.conftest import Client, results_of
 from engine.remote_site import LIFETIME, RemoteSite, query_of, remote_site, respond
@@ -649,7 +650,40 @@ async def test_server_that_forgot_this_project_is_registered_at_anew(browser: Br
 
 
 async def test_visitors_have_no_accounts(remote: RemoteSite, settings: Any, transactional_db: None):
-    llm = agent(settings, say("Hi."))
-    await Client(None, "/open/").run("Hi")
-    assert llm.requests == [] or llm.requests[0].tools == {}
+    llm = ScriptedModel([say("Hi.")])
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=llm), require_authenticated=False)
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    visitor = Client(None)
+    await visitor.run("Hi")
+    assert llm.requests[0].tools == {}
+    answer = await visitor.http.get(PAGE)
+    assert answer.status_code == 401
     assert remote.requests == []
+
+
+# --- What the manual says
+
+
+def test_file_of_the_manual_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = pages.read("mcp.md").partition("\n## Accounts at other services\n")[2]
+    example = re.search(r"```json\n(.*?)```", text, re.DOTALL)
+    assert example
+    monkeypatch.setenv("MAIL_SECRET", "hush")
+    (tmp_path / "mcp.json").write_text(example[1])
+    shop, mail = read_servers(tmp_path / "mcp.json")
+    assert (shop.auth, shop.oauth, mail.auth) == ("oauth", None, "oauth")
+    assert mail.oauth
+    assert (mail.oauth.client_id, mail.oauth.client_secret, mail.oauth.scopes) == ("our-id", "hush", ("read",))
+
+
+def test_address_to_come_back_to_is_that_of_the_manual(settings: Any):
+    settings.AGUI = {"MCP": {"SITE_URL": "https://agent.example.com"}}
+    address = clients.redirect_uri("https://agent.example.com", Server(name="mail", url="https://mail.example.com/mcp"))
+    assert f"`{address}`" in pages.read("mcp.md")
+    assert f"`{PAGE}client.json`" in pages.read("mcp.md")
+
+
+def test_choices_of_the_manual_are_those_of_the_setting():
+    choices = McpSettings.model_fields["pin"].annotation
+    table = pages.read("mcp.md").partition('| `AGUI["MCP"]["PIN"]` |')[2]
+    assert re.findall(r'^\| `"(\w+)"` \|', table, re.MULTILINE) == [*get_args(choices)]
