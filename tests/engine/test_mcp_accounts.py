@@ -1,6 +1,7 @@
 """Users connect their own accounts at a remote MCP server: a real one, with its sign-in, over HTTP."""
 
 import asyncio
+import importlib
 import json
 import logging
 import re
@@ -13,7 +14,9 @@ import pytest
 
 pytest.importorskip("fastmcp")
 
+import httpx2
 from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIHandler
 from django.test import AsyncClient
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
@@ -27,6 +30,7 @@ from engine import pages, urls
 from engine.clock import Clock
 from engine.conftest import Client, results_of
 from engine.remote_site import LIFETIME, RemoteSite, query_of, remote_site, respond
+from engine.serving import serving
 
 SITE = "https://us.example"
 PAGE = "/agent/mcp/accounts/"
@@ -659,6 +663,46 @@ async def test_visitors_have_no_accounts(remote: RemoteSite, settings: Any, tran
     answer = await visitor.http.get(PAGE)
     assert answer.status_code == 401
     assert remote.requests == []
+
+
+# --- This engine as the other site
+
+
+async def test_user_connects_at_a_site_of_this_engine(browser: Browser, user: Any, settings: Any, tmp_path: Path):
+    """Discovery, a client id metadata document, consent, `iss`, renewing and revoking, with the part `oauth`."""
+    pytest.importorskip("oauth2_provider")
+    hosting = importlib.import_module("engine.hosting")
+    hosting.open_doors(settings)
+    oauth_routes = settings.ROOT_URLCONF.urlpatterns
+    await hosting.add_client(f"{SITE}{PAGE}client.json", f"{SITE}{PAGE}shop/callback/", registration_source="cimd")
+    async with serving(ASGIHandler(), grace_seconds=10) as url:
+        configure(settings, tmp_path, {"shop": {"url": f"{url}/agent/mcp/", "auth": "oauth"}}, ENDPOINT=True)
+        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": oauth_routes})
+        address = await browser.begin()
+        assert query_of(address)["client_id"] == f"{SITE}{PAGE}client.json"
+        person = hosting_person()
+        await person.visit(address)
+        assert query_of(person.landed)["iss"] == url
+        answer = await browser.come_back(person.landed)
+        assert answer.status_code == 303
+        (server,) = configured_servers()
+        first = await tokens.headers_of(user, server)
+        assert first
+        async with httpx2.AsyncClient() as http:
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+            accepts = {"Accept": "application/json, text/event-stream"}
+            listed = await http.post(str(server.url), json=body, headers={**dict(first), **accepts})
+            assert listed.status_code == 200
+            second = await tokens.headers_after_refusal(user, server, first)
+            assert second not in (None, first)
+            await browser.do("disconnect")
+            gone = await http.post(str(server.url), json=body, headers={**dict(second or ()), **accepts})
+            assert gone.status_code == 401
+
+
+def hosting_person() -> Any:
+    """A person who signs in there in a browser of their own and agrees."""
+    return importlib.import_module("engine.test_oauth_python_client").Person(True)
 
 
 # --- What the manual says

@@ -105,12 +105,11 @@ class CallbackPage(AccountsView):
 
     async def answer(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         server = _named(kwargs["server"])
-        if request.method == "HEAD":
-            return HttpResponse()
         session = await sync_to_async(_session_of)(request)
-        used = await in_database(
-            tokens.use_state, actor.user, server, session, request.GET.get("state", "")
-        )
+        state = request.GET.get("state", "")
+        used = None
+        if request.method == "GET":  # A HEAD changes nothing.
+            used = await in_database(tokens.use_state, actor.user, server, session, state)
         if used is None:
             return await self.page(request, actor, 404, notice=_words("unknown_state"))
         row_id, attempt = used
