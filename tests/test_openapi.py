@@ -61,11 +61,8 @@ def ask(live: LiveProject):
 
 
 def fill(path: str) -> str:
-    return re.sub(
-        r"{(attachment|approval)_id}",
-        str(UUID(int=0)),
-        path.replace("{thread_id}", "first").replace("{server}", "shop"),
-    )
+    named = path.replace("{thread_id}", "first").replace("{server}", "shop")
+    return re.sub(r"{(attachment|approval)_id}", str(UUID(int=0)), named)
 
 
 def run_to_the_end(live: LiveProject, ask: Any, thread_id: str, messages: list[dict[str, str]]) -> None:

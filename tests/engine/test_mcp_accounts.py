@@ -22,6 +22,7 @@ from django.test import AsyncClient
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.contrib.mcp import connections
 from agui.contrib.mcp.accounts import clients, outside, tokens
+from agui.contrib.mcp.accounts.page import SESSION_KEY
 from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.models import RemoteAccount, RemoteClient
 from agui.contrib.mcp.servers import Server, configured_servers, read_servers
@@ -204,6 +205,16 @@ async def test_state_of_another_user_is_refused(browser: Browser, other: Any, re
 async def test_state_of_another_browser_is_refused(browser: Browser, user: Any, remote: RemoteSite):
     landed = await remote.consent(await browser.begin())
     assert (await (await Browser(user).sign_in()).come_back(landed)).status_code == 404
+    assert "/token" not in paths(remote)
+
+
+async def test_state_is_the_users_even_in_a_session_like_theirs(browser: Browser, other: Any, remote: RemoteSite):
+    landed = await remote.consent(await browser.begin())
+    theirs = await Browser(other).sign_in()
+    mine, copied = await browser.http.asession(), await theirs.http.asession()
+    await copied.aset(SESSION_KEY, await mine.aget(SESSION_KEY))
+    await copied.asave()
+    assert (await theirs.come_back(landed)).status_code == 404
     assert "/token" not in paths(remote)
 
 
