@@ -17,6 +17,7 @@ pytest.importorskip("fastmcp")
 import httpx2
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler
+from django.template import Context, Template
 from django.test import AsyncClient
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
@@ -379,6 +380,41 @@ async def test_private_hosts_are_those_that_the_project_names(settings: Any, tra
             assert await asked
 
 
+@pytest.mark.parametrize(
+    ("url", "is_allowed"),
+    [
+        ("https://1.1.1.1/token", True),
+        ("http://1.1.1.1/token", False),
+        ("https://ada@1.1.1.1/token", False),
+        ("ftp://1.1.1.1/token", False),
+        ("https://127.0.0.1/token", False),
+        ("https://192.168.1.1/token", False),
+        ("https://[::1]/token", False),
+        ("https://[fd00::1]/token", False),
+        ("https://168.63.129.16/token", False),
+    ],
+)
+async def test_addresses_are_public_and_secure(url: str, is_allowed: bool):
+    asked = outside._addresses_of(outside.httpx2.URL(url))
+    if is_allowed:
+        assert await asked == ["1.1.1.1"]
+    else:
+        with pytest.raises(outside.NotAllowed):
+            await asked
+
+
+async def test_no_redirect_is_followed_at_the_same_site(browser: Browser, remote: RemoteSite):
+    async def redirect(scope: Any, message: Any, send: Any) -> bool:
+        if scope["path"] == "/token":
+            return await respond(send, 307, location=f"{remote.url}/elsewhere")
+        return False
+
+    landed = await remote.consent(await browser.begin())
+    remote.around = redirect
+    assert (await browser.come_back(landed)).status_code == 400
+    assert "/elsewhere" not in paths(remote)
+
+
 async def test_no_redirect_is_followed(browser: Browser, remote: RemoteSite):
     async with remote_site() as evil:
 
@@ -419,6 +455,36 @@ async def test_long_answers_are_refused(browser: Browser, remote: RemoteSite, bo
     answer = await browser.do("connect")
     assert answer.status_code == 502
     assert "reached" in answer.content.decode()
+
+
+@pytest.mark.parametrize("way", ["long", "compressed"])
+async def test_long_result_of_a_tool_fails_its_call(
+    client: Client, browser: Browser, remote: RemoteSite, settings: Any, monkeypatch: Any, way: str
+):
+    await browser.connect(remote)
+    monkeypatch.setattr(outside, "MAX_RESULT_BYTES", 10_000)
+    result = {"content": [{"type": "text", "text": "x" * (20_000 if way == "long" else 10)}]}
+
+    async def around(scope: Any, message: Any, send: Any) -> bool:
+        if b'"tools/call"' not in message["body"]:
+            return False
+        body = json.dumps({"jsonrpc": "2.0", "id": json.loads(message["body"])["id"], "result": result}).encode()
+        encoding = {} if way == "long" else {"content_encoding": "deflate"}
+        body = body if way == "long" else zlib.compress(body)
+        return await respond(send, 200, body, content_type="application/json", **encoding)
+
+    remote.around = around
+    llm = agent(settings, call("shop_whoami", _id="c1"), say("Done."))
+    await client.run("Who?")
+    assert "did not answer" in str(results_of(llm.requests[1])["c1"].content)
+
+
+def test_menu_has_the_page(settings: Any, tmp_path: Path):
+    menu = Template('{% include "agui/pages.html" with agent="agui" %}')
+    configure(settings, tmp_path, {"shop": {"url": "https://shop.example/mcp"}})
+    assert PAGE not in menu.render(Context())
+    configure(settings, tmp_path, {"shop": {"url": "https://shop.example/mcp", "auth": "oauth"}})
+    assert f'<a href="{PAGE}">Your accounts at other services</a>' in menu.render(Context())
 
 
 async def test_client_of_the_settings_is_used(browser: Browser, remote: RemoteSite, settings: Any, tmp_path: Path):
@@ -586,6 +652,23 @@ async def test_account_that_is_disconnected_while_it_is_renewed_stays_so(
     remote.around = disconnect
     assert await headers_of(user) is None
     assert not remote.accounts.access.keys() - {*list(remote.accounts.access)[:1]}, "the new token was revoked"
+
+
+async def test_what_has_changed_while_a_token_is_renewed_stays(
+    browser: Browser, user: Any, remote: RemoteSite, clock: Clock
+):
+    clock.stop()
+    await browser.connect(remote)
+    clock.advance(LIFETIME)
+
+    async def change(scope: Any, message: Any, send: Any) -> bool:
+        if scope["path"] == "/token":
+            await RemoteAccount.objects.aupdate(tokens="newer")
+        return False
+
+    remote.around = change
+    await headers_of(user)
+    assert (await account(user)).tokens == "newer"
 
 
 async def test_token_that_ended_early_is_renewed_and_the_call_goes_on(

@@ -21,7 +21,7 @@ from mcp.types import Tool, ToolAnnotations
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.contrib.mcp import connections, pins
-from agui.contrib.mcp.models import RemoteTool
+from agui.contrib.mcp.models import RemoteAccount, RemoteClient, RemoteTool
 from agui.contrib.mcp.servers import Server
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, say
@@ -150,6 +150,20 @@ def test_admin_accepts(user: Any, settings: Any, django_user_model: Any, may: bo
     assert browser.post("/admin/agui_mcp/remotetool/", form).status_code in (302, 200)
     assert choose(tool(description="Other <b>words</b>.")) == (["say"] if may else [])
     assert LogEntry.objects.count() == int(may)
+
+
+def test_admin_shows_no_secrets(user: Any, settings: Any, admin_user: Any):
+    settings.ROOT_URLCONF = __name__
+    sealed = {"tokens": "sealed-1", "attempt": "sealed-2", "state": "sealed-3"}
+    account = RemoteAccount.objects.create(user=user, server="shop", **sealed)
+    client = RemoteClient.objects.create(server="shop", redirect_uri="https://us.example/", registration="sealed-4")
+    browser = Browser()
+    browser.force_login(admin_user)
+    for name, row in (("remoteaccount", account), ("remoteclient", client)):
+        for page in ("", f"{row.pk}/change/", f"{row.pk}/delete/"):
+            answer = browser.get(f"/admin/agui_mcp/{name}/{page}")
+            assert answer.status_code == 200
+            assert "sealed-" not in answer.content.decode()
 
 
 async def test_model_does_not_read_a_changed_definition_and_the_audit_trail_says_so(

@@ -18,6 +18,7 @@ from mcp.types import Tool
 from pydantic_ai.mcp import MCPToolset
 
 from agui import conf
+from agui.contrib.mcp.accounts.outside import BoundedTransport
 from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.servers import Server
 
@@ -117,6 +118,7 @@ class Session:
             headers=headers,
             timeout=timeout,
             auth=auth,
+            transport=BoundedTransport(),
             follow_redirects=False,
             trust_env=False,
             event_hooks={"response": [self._look_at]},

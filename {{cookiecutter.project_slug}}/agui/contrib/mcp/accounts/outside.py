@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -12,6 +13,7 @@ from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.notifications.receivers import is_loopback, is_public
 
 MAX_BYTES = 256_000
+MAX_RESULT_BYTES = 20_000_000
 CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 10.0
 HEADERS = {"User-Agent": "agui-django", "Accept": "application/json", "Accept-Encoding": "identity"}
@@ -98,12 +100,49 @@ async def _addresses_of(url: httpx2.URL) -> list[str]:
     return addresses
 
 
+class BoundedTransport(httpx2.AsyncHTTPTransport):
+    """Reads an answer of a remote server's tools up to a size."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.headers["Accept-Encoding"] = "identity"
+        response = await super().handle_async_request(request)
+        try:
+            _refuse_compressed(response)
+        except NotAllowed:
+            await response.aclose()
+            raise
+        response.stream = BoundedStream(response.stream)
+        return response
+
+
+class BoundedStream(httpx2.AsyncByteStream):
+    """The body of an answer, which ends with an error if it gets too long."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > MAX_RESULT_BYTES:
+                raise NotAllowed("The answer is too long.")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _refuse_compressed(response: httpx2.Response) -> None:
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise NotAllowed("The answer is compressed, which nobody has asked for.")
+
+
 async def _read(response: httpx2.Response) -> httpx2.Response:
     """Read a whole answer, up to a size."""
     body = b""
     try:
-        if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise NotAllowed("The answer is compressed, which nobody has asked for.")
+        _refuse_compressed(response)
         stream: Any = response.stream
         async for chunk in stream:
             body += chunk
