@@ -632,7 +632,7 @@ async def test_stopped_run_does_not_lose_a_renewed_token(browser: Browser, user:
     await asyncio.gather(run, return_exceptions=True)
     other = asyncio.create_task(headers_of(user))
     go_on.set()
-    assert await other is not None
+    assert await asyncio.wait_for(other, 20) is not None
     assert len(remote.accounts.refresh) == 1
     assert paths(remote).count("/token") == 2
 
