@@ -21,8 +21,8 @@ from django.template import Context, Template
 from django.test import AsyncClient
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
-from agui.contrib.mcp import connections
-from agui.contrib.mcp.accounts import clients, outside, tokens
+from agui.contrib.mcp import connections, outside
+from agui.contrib.mcp.accounts import clients, tokens
 from agui.contrib.mcp.accounts.page import SESSION_KEY
 from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.models import RemoteAccount, RemoteClient

@@ -8,6 +8,7 @@ The tools of other servers:
     toolset.py      the servers' tools, as a run gets them
     pins.py         the definitions of these tools that the model may read
     accounts/       the accounts of users at these servers
+    outside.py      requests to what these servers name, and what is read of their answers
 
 Both:
 

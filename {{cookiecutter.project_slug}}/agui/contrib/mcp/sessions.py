@@ -18,8 +18,8 @@ from mcp.types import Tool
 from pydantic_ai.mcp import MCPToolset
 
 from agui import conf
-from agui.contrib.mcp.accounts.outside import BoundedTransport
 from agui.contrib.mcp.conf import McpSettings
+from agui.contrib.mcp.outside import BoundedTransport
 from agui.contrib.mcp.servers import Server
 
 logger = logging.getLogger("agui.mcp")

@@ -4,7 +4,6 @@
     signing_in.py   the sign-in, until the server has given tokens
     clients.py      what this project is at a server, and how it has been registered there
     tokens.py       the tokens of a user: renewed, sent, ended
-    outside.py      requests to addresses that a remote server has named
 
 The official client finds out where a user signs in, and registers this project there. It can't wait
 for the user: they come back with another request, perhaps to another process.

@@ -16,7 +16,7 @@ from mcp.types import LATEST_PROTOCOL_VERSION
 from pydantic import BaseModel, ValidationError
 
 from agui.contrib.mcp.accounts import clients
-from agui.contrib.mcp.accounts.outside import may_open, open_client
+from agui.contrib.mcp.outside import may_open, open_client
 from agui.contrib.mcp.servers import Server, check_headers
 
 logger = logging.getLogger("agui.mcp")
