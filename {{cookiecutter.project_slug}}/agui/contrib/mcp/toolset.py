@@ -129,7 +129,9 @@ class McpToolset(AbstractToolset[AgentDeps]):
         try:
             return await connect(server, self._headers[server.name]).tools()
         except TokenRefused:
-            headers = await _headers_after_refusal(user, server, self._headers.pop(server.name))
+            headers = await tokens.headers_after_refusal(
+                user, server, self._headers.pop(server.name)
+            )
             if headers is None:
                 return []
             self._headers[server.name] = headers
@@ -203,16 +205,8 @@ async def _call_as(user: Any, server: Server, name: str, arguments: dict[str, An
         try:
             return await connect(server, headers).call(name, arguments)
         except TokenRefused:
-            headers = await _headers_after_refusal(user, server, headers)
+            headers = await tokens.headers_after_refusal(user, server, headers)
     raise ToolFailed(NOT_CONNECTED.format(server=server.name, page=clients.page_address()))
-
-
-async def _headers_after_refusal(user: Any, server: Server, refused: Headers) -> Headers | None:
-    """Return a newer token of the user; None if they have to connect their account again."""
-    headers = await tokens.headers_after_refusal(user, server, refused)
-    if headers is None:
-        await tokens.end(user, server, refused)
-    return headers
 
 
 async def _record_held(name: str, deps: AgentDeps) -> None:

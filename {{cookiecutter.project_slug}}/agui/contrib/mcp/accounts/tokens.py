@@ -112,14 +112,6 @@ async def headers_after_refusal(user: Any, server: Server, refused: Headers) -> 
     return grant.headers()
 
 
-async def end(user: Any, server: Server, refused: Headers) -> None:
-    """Record that the server accepts a token of the user no longer."""
-    row = await in_database(_load, user, server)
-    grant = _grant_of(row, server)
-    if row is not None and grant is not None and grant.headers() == refused:
-        await in_database(_end, row)
-
-
 def _load(user: Any, server: Server) -> RemoteAccount | None:
     if user.pk is None:
         return None
