@@ -26,6 +26,7 @@ PLACES = {
     "agui/(agents(/demo)?|blocking|distribution|events|http|protocol|runlog|runs|server|stores)": PYTHON,
     "agui/(testing|tools|turns)": PYTHON,
     "agui/contrib(/[a-z_]+(/management(/commands)?)?)?": PYTHON,
+    "agui/contrib/mcp/accounts": PYTHON,
     "agui/contrib/[a-z_]+/templates/(admin|agui)(/[a-z_]+)*": r"[a-z_]+\.html",
     "agui(/contrib/[a-z_]+)?/templatetags": PYTHON,
     "agui/management(/commands)?": PYTHON,

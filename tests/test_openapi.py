@@ -22,7 +22,9 @@ PATHS: dict[str, dict[str, Any]] = yaml.safe_load(REFERENCE.read_text())["paths"
 METHODS = ("get", "post", "put", "patch", "delete")
 OPERATIONS = [(method.upper(), path) for path, item in PATHS.items() for method in METHODS if method in item]
 HEALTH = {"/healthz": ["GET"], "/livez": ["GET"]}
-PRIVATE = [(method, path) for method, path in OPERATIONS if path not in HEALTH]
+# Remote servers read it, which have no account here.
+PUBLIC = {*HEALTH, "/agent/mcp/accounts/client.json/"}
+PRIVATE = [(method, path) for method, path in OPERATIONS if path not in PUBLIC]
 
 ROUTES = """
 import json
@@ -59,7 +61,8 @@ def ask(live: LiveProject):
 
 
 def fill(path: str) -> str:
-    return re.sub(r"{(attachment|approval)_id}", str(UUID(int=0)), path.replace("{thread_id}", "first"))
+    named = path.replace("{thread_id}", "first").replace("{server}", "shop")
+    return re.sub(r"{(attachment|approval)_id}", str(UUID(int=0)), named)
 
 
 def run_to_the_end(live: LiveProject, ask: Any, thread_id: str, messages: list[dict[str, str]]) -> None:

@@ -19,7 +19,7 @@ from pydantic_ai.messages import ModelResponse, TextPart
 from agui.contrib.attachments.models import Attachment
 from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.feedback.models import Feedback
-from agui.contrib.mcp.models import ClientQuestion
+from agui.contrib.mcp.models import ClientQuestion, RemoteAccount
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.spending.models import Budget, RunSpending
 from agui.models import AuditRecord, Message, Run, get_conversation_model
@@ -103,6 +103,7 @@ async def leave_traces(client, name):
     await Budget.objects.acreate(user=client.user, period="day", tokens=10**6)
     about = {"scope": f"user:{client.user.pk}", "tool_name": "pay", "kind": "approval", "form": {"message": name}}
     await ClientQuestion.objects.acreate(user=client.user, expires_at=timezone.now(), **about)
+    await RemoteAccount.objects.acreate(user=client.user, server="shop", tokens=f"sealed for {name}")
     run = await Run.objects.filter(thread_id=f"{name}-1").afirst()
     await RunSpending.objects.acreate(run=uuid4(), scope=f"user:{client.user.pk}", owner=client.user)
     await RunOrder.objects.acreate(run=run, content={})
@@ -116,8 +117,8 @@ async def test_all_that_is_his_goes_and_nothing_else(client, other_client, user,
     # The first token was there before.
     await leave_traces(client, "lovelace")
     before = await sync_to_async(rows)()
-    # Of hours there are only counts.
-    tables = {model.__name__ for model in all_models()} - {"RunSpan"}
+    # Of hours there are only counts, and of remote servers what belongs to no user.
+    tables = {model.__name__ for model in all_models()} - {"RunSpan", "RemoteClient", "RemoteTool"}
     assert {table for table, pk in before if (table, pk) not in others} | {"ApiToken"} == tables
     await sync_to_async(erase)(user)
     left = {key: text for key, text in (await sync_to_async(rows)()).items() if key not in others}

@@ -25,7 +25,7 @@ from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.export.document import write_document
 from agui.contrib.feedback.models import Feedback
-from agui.contrib.mcp.models import ClientQuestion
+from agui.contrib.mcp.models import ClientQuestion, RemoteAccount, RemoteClient, RemoteTool
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.spending.models import Budget, RunSpending, Spending
@@ -76,6 +76,16 @@ ABSENT = {
         "arguments": "encrypted: what was shown is in the form",
         "result": "encrypted, and gone after a day",
     },
+    RemoteAccount: {
+        "id": "ours",
+        "tokens": "secrets",
+        "renew_at": "ours",
+        "renewing_until": "ours",
+        "state": "a digest",
+        "session": "a digest",
+        "attempt": "a secret",
+        "attempt_until": "ours",
+    },
     QueuedMessage: {"id": "ours", "scope": "as Thread's", "changes": "ours", "run": "ours"},
     AuditRecord: {"id": "ours", "error": "for operators"},
     ApiToken: {"id": "ours", "digest": "a secret"},
@@ -125,6 +135,7 @@ class Marked:
         self.make(NotificationChoice, user)
         self.make(Notification, user)
         self.make(ClientQuestion, user)
+        self.make(RemoteAccount, user)
         self.make(QueuedMessage, user)
         self.run = self.make(Run, user, draft=dump, status=lambda mark: mark[:16])
         self.make(Spending, user)
@@ -193,8 +204,8 @@ def dump(mark):
 
 def test_every_field_is_told_or_known_to_be_absent(user):
     marked = Marked(user, 1)
-    # Of hours there are only counts.
-    assert {model for model, _ in marked.told} == set(all_models()) - {RunSpan}
+    # Of hours there are only counts, and of remote servers what belongs to no user.
+    assert {model for model, _ in marked.told} == set(all_models()) - {RunSpan, RemoteClient, RemoteTool}
     text = json.dumps(export("ada"))
     for (model, field), mark in marked.told.items():
         if field not in ABSENT[model]:

@@ -26,6 +26,7 @@ from django.urls import URLPattern, URLResolver
 
 from agui import get_urls
 from agui.contrib.dashboard.models import RunSpan
+from agui.contrib.mcp.models import RemoteAccount
 from agui.contrib.notifications.models import NotificationChoice
 from agui.http.tokens import hash_token
 from agui.models import ApiToken, Run, get_conversation_model
@@ -70,6 +71,7 @@ PARAMETERS: dict[str, Callable[[World], list[str]]] = {
     "<path:thread_id>": lambda world: world.threads,
     "<uuid:attachment_id>": lambda world: world.attachments,
     "<uuid:approval_id>": lambda world: world.approvals,
+    "<slug:server>": lambda world: ["shop"],
 }
 # What there is to send.
 BODIES: dict[tuple[str, str], Callable[[World], list[Any]]] = {
@@ -92,6 +94,7 @@ BODIES: dict[tuple[str, str], Callable[[World], list[Any]]] = {
     ("agent/transcribe/", "POST"): lambda world: [RECORDING],
     ("agent/mcp/", "POST"): lambda world: [{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}],
     ("agent/mcp/approvals/<uuid:approval_id>/", "POST"): lambda world: [Form(do="deny", shown=world.shown)],
+    ("agent/mcp/accounts/", "POST"): lambda world: [Form(do="disconnect", server="shop")],
 }
 
 
@@ -103,6 +106,8 @@ def walk(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, URLPatter
             yield prefix + str(pattern.pattern), pattern
 
 
+# What this project says about itself to servers that take its address as a client id.
+PUBLIC = "agent/mcp/accounts/client.json"
 HAS_MCP = find_spec("fastmcp") is not None
 # With and without the last slash.
 ROUTES = dict(walk(get_urls(urls.view)))
@@ -126,7 +131,7 @@ class Request:
 
     async def send(self, http: AsyncClient, prefix: str = "/agent/", **headers: str) -> Any:
         path = self.path.replace("agent", prefix.strip("/"), 1)
-        if "/approvals" in path:
+        if "/approvals" in path or "/accounts" in path:
             http = await in_browser(http)
         if self.body in (FILE, RECORDING):
             content = b"text" if self.body is FILE else b"OggS"
@@ -211,6 +216,7 @@ async def waiting_call(client: Client) -> tuple[str, str]:
     called = {"name": "wipe", "arguments": {"what": SECRET}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called}
     response = await Request("POST", "agent/mcp/", body).send(client.http, client.prefix)
+    await RemoteAccount.objects.aget_or_create(user=client.user, server="shop", is_over=True)
     approval = json.loads(response.content)["result"]["structuredContent"]["approval"]["id"]
     page = await Request("GET", f"agent/mcp/approvals/{approval}/").send(client.http, client.prefix)
     return approval, page.content.decode().partition('name="shown" value="')[2][:16]
@@ -264,8 +270,9 @@ async def attack(attacker: Client, world: World, refuse_cookies: bool = False) -
                 request
             )
             if "<" in route:
-                # Only who has an account can have calls that wait.
-                codes = (401, 404, 405) if "approval" in route and attacker.user is None else (404, 405)
+                # Only who has an account can have calls that wait, and accounts elsewhere.
+                is_page = "approval" in route or "account" in route
+                codes = (401, 404, 405) if is_page and attacker.user is None else (404, 405)
                 assert response.status_code in codes, request
                 other = await nowhere.send(attacker.http, attacker.prefix)
                 assert (response.status_code, told) == (other.status_code, await read(other)), request
@@ -306,6 +313,11 @@ def media(settings: Any, tmp_path: Any) -> None:
     # No name ends like this.
     notifications = {"MAIL": "opt_in", "WEBHOOK_HOSTS": ["hooks.invalid"]}
     parts = {"VOICE": voice, "MCP": {"ENDPOINT": HAS_MCP}, "NOTIFICATIONS": notifications}
+    if HAS_MCP:
+        # Nobody asks this server: its only account has no tokens.
+        servers = settings.MEDIA_ROOT / "mcp.json"
+        servers.write_text(json.dumps({"mcpServers": {"shop": {"url": "https://shop.invalid/mcp", "auth": "oauth"}}}))
+        parts["MCP"]["CONFIG"] = servers
     settings.AGUI = {**settings.AGUI, **parts}
 
 
@@ -323,6 +335,8 @@ def test_every_route_is_tried():
 @pytest.mark.parametrize("route", by_day(route for route in ROUTES if route.endswith("/")))
 async def test_what_is_tried_on_others_works_on_ones_own(client: Client, route: str):
     works = set()
+    if "<slug:server>" in route:
+        pytest.skip("it takes a browser and the server's answer: test_mcp_accounts.py")
     for verb in sorted(methods_of(route), key=VERBS.index):
         async with world_of(client) as world:
             for way in requests(route, verb, world):
@@ -381,7 +395,9 @@ async def test_a_fork_does_not_take_the_place_of_a_thread(client: Client, other_
 async def test_nobody_gets_in_without_a_name(client: Client):
     async with world_of(client) as world:
         before = await all_rows()
-        for _, request, _ in all_requests(world):
+        for route, request, _ in all_requests(world):
+            if route.rstrip("/") == PUBLIC:
+                continue
             response = await request.send(AsyncClient())
             assert (response.status_code, response["WWW-Authenticate"]) == (401, "Bearer"), request
         assert await all_rows() == before

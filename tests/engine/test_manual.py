@@ -95,7 +95,8 @@ def test_variables_shown_are_documented(code: str):
 @pytest.mark.parametrize("code", blocks("json", '"mcpServers"'))
 def test_servers_shown_are_read(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     servers = pytest.importorskip("agui.contrib.mcp.servers")
-    monkeypatch.setenv("SEARCH_TOKEN", "secret")
+    for name in ("SEARCH_TOKEN", "MAIL_SECRET"):
+        monkeypatch.setenv(name, "secret")
     (tmp_path / "mcp.json").write_text(code)
     assert [one.name for one in servers.read_servers(tmp_path / "mcp.json")] == list(json.loads(code)["mcpServers"])
 

@@ -180,7 +180,7 @@ async def test_a_tool_that_is_new_is_found(client: Client, settings: Any, tmp_pa
     monkeypatch.setattr(connections, "FAR_SECONDS", 0.0)
     server = mcp_server.build_server()
     async with mcp_server.http_application(server) as application, serving(application) as url:
-        configure(settings, tmp_path, {"one": {"url": f"{url}/mcp"}})
+        configure(settings, tmp_path, {"one": {"url": f"{url}/mcp"}}, PIN="off")
         with agent(client, settings, say("Hi."), call("one_grown", _id="c1"), say("Big.")) as llm:
             await client.run("Hi")
             server.add_tool(lambda: "grown", "grown", description="Answer.", annotations=mcp_server.READ_ONLY)

@@ -23,7 +23,7 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from agui.contrib.attachments.models import Attachment, AttachmentUse
-from agui.contrib.mcp.models import ClientQuestion
+from agui.contrib.mcp.models import ClientQuestion, RemoteAccount, RemoteTool
 from agui.contrib.notifications.models import Notification
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.spending.models import RunSpending, Spending
@@ -356,6 +356,14 @@ def fill(settings):
     on_page = {"form": {}, "arguments": "sealed"}
     ClientQuestion.objects.create(scope="alice", caller="1", expires_at=ago(0.5), **on_page)
     ClientQuestion.objects.create(scope="alice", caller="2", expires_at=ago(1.5), **on_page)
+    ada = get_user_model().objects.create(username="connects")
+    RemoteAccount.objects.create(user=ada, server="begun", attempt_until=ago(1))
+    RemoteAccount.objects.create(user=ada, server="begins", attempt_until=ago(-1))
+    RemoteAccount.objects.create(user=ada, server="connected", tokens="sealed", attempt_until=ago(1))
+    RemoteAccount.objects.create(user=ada, server="over", is_over=True)
+    RemoteTool.objects.create(server="shop", name="held", definition={}, seen_at=ago(99))
+    RemoteTool.objects.create(server="shop", name="waits", definition={}, seen_at=ago(9))
+    RemoteTool.objects.create(server="shop", name="accepted", definition={}, seen_at=ago(99), accepted_at=ago(99))
     Notification.objects.create(scope="alice", thread_id="t0-9", run=uuid4(), created_at=ago(99))
     save_run("t0-99", 99, status=Run.Status.RUNNING, draft=["words"])
     save_run("t1-99", 99, status=Run.Status.RUNNING, seen_at=ago(0))

@@ -6,6 +6,14 @@ The tools of other servers:
     sessions.py     one open connection to a server
     connections.py  the connections of a process, and what happens while a server is away
     toolset.py      the servers' tools, as a run gets them
+    pins.py         the definitions of these tools that the model may read
+    accounts/       the accounts of users at these servers
+    outside.py      requests to what these servers name, and what is read of their answers
+
+Both:
+
+    sealing.py      keys made from SECRET_KEY, and what they encrypt
+    models.py       questions to users, accounts of users, definitions of tools
 
 Their apps in the chat, if the file has `"apps"` for a server:
 
@@ -34,8 +42,6 @@ This project for other agents, if AGUI["MCP"]["ENDPOINT"] is on:
     edits.py        the arguments on our page, and what a person has changed there
     decided.py      the decision, before and after its call is executed
     status.py       what clients are told of a call that waits, and the tool that tells it
-    sealing.py      keys made from SECRET_KEY, and what they encrypt
-    models.py       the questions that are open, each to be used once
     progress.py     from the steps and activities of a tool to notifications
     describe.py     a tool, as clients list it
     cards.py        what a tool shows with `show_view`, as an app of hosts

@@ -19,11 +19,10 @@ from agui.contrib.mcp.app_documents import Document, document_of
 from agui.contrib.mcp.app_policy import SCHEME, app_uri
 from agui.contrib.mcp.call import UNANSWERABLE, Ended, Refused, Request
 from agui.contrib.mcp.caller import Caller
-from agui.contrib.mcp.connections import Connection
 from agui.contrib.mcp.forms import APPROVAL
 from agui.contrib.mcp.gate import Gate
 from agui.contrib.mcp.results import call_result
-from agui.contrib.mcp.toolset import McpToolset, tool_name
+from agui.contrib.mcp.toolset import McpToolset, R, Work, tool_name
 from agui.deps import AgentDeps
 from agui.errors import NotFound
 from agui.tools.registry import ToolBinding, ToolRegistry
@@ -49,7 +48,9 @@ class AppToolset(McpToolset):
         tool: ToolsetTool[AgentDeps],
     ) -> dict[str, Any]:
         server, own = self._calls[name]
-        result = await self.connection(server.name).call_for_app(own.name, tool_args)
+        result = await self.use(
+            server, ctx.deps.user, lambda one: one.call_for_app(own.name, tool_args)
+        )
         if result.get("isError"):
             raise ToolFailed(words_of(result) or "The tool failed.")
         return result
@@ -93,11 +94,11 @@ class AppHost:
 
     async def document(self, uri: str) -> Document:
         """Return the document of an app that a tool of the server names. Raises NotFound."""
-        tools = await self._toolset.server_tools(self._caller.actor.user)
+        tools = await self._toolset.server_tools(self._context())
         if uri not in [app_uri(tool) for tool in tools]:
             raise NotFound(NO_APP)
         try:
-            return await document_of(self._connection(), uri)
+            return await self._use(lambda one: document_of(one, uri))
         except ToolFailed as error:
             raise NotFound(str(error)) from None
 
@@ -117,8 +118,8 @@ class AppHost:
     async def _read(self, uri: Any) -> dict[str, Any]:
         if not isinstance(uri, str) or not uri.startswith(SCHEME):
             raise ToolFailed(NOT_READABLE)
-        await self._toolset.server_tools(self._caller.actor.user)
-        return await self._connection().read_for_app(uri)
+        await self._toolset.server_tools(self._context())
+        return await self._use(lambda one: one.read_for_app(uri))
 
     async def _call(
         self, params: dict[str, Any], answer: tuple[str, bool] | None
@@ -147,14 +148,17 @@ class AppHost:
 
     async def _gate_of(self, name: str) -> Gate:
         """Return the gate of one tool. Raises ToolFailed if it is not for apps."""
-        context = Gate(self._endpoint, ToolRegistry()).context(self._caller.actor)
-        tools = await self._toolset.get_tools(context)
+        tools = await self._toolset.get_tools(self._context())
         if name not in tools:
             raise ToolFailed(NOT_FOR_APPS)
         return Gate(self._endpoint, AppRegistry(tools), toolset=self._toolset)
 
-    def _connection(self) -> Connection:
-        return self._toolset.connection(self._name)
+    def _context(self) -> RunContext[AgentDeps]:
+        return Gate(self._endpoint, ToolRegistry()).context(self._caller.actor)
+
+    async def _use(self, work: Work[R]) -> R:
+        [server] = self._toolset.servers
+        return await self._toolset.use(server, self._caller.actor.user, work)
 
 
 def caller_of(actor: Actor, request: Any, name: str) -> Caller:

@@ -8,7 +8,7 @@ from django.utils.translation import pgettext_lazy
 
 from agui import conf
 from agui.contrib.mcp.conf import McpSettings
-from agui.contrib.mcp.servers import Server, shows_apps
+from agui.contrib.mcp.servers import Server, oauth_servers, shows_apps
 from agui.part_values import Outdated, PersonalData
 from agui.parts import Part
 
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 # Ours, digests, and what is encrypted: `form` has what the user was shown.
 HIDDEN = {"id", "user", "scope", "caller", "call", "arguments", "result"}
+
+# Ours, and secrets.
+HIDDEN_OF_ACCOUNTS = {
+    *("id", "user", "tokens", "renew_at", "renewing_until"),
+    *("state", "session", "attempt", "attempt_until"),
+}
 
 
 class Questions(PersonalData):
@@ -75,12 +81,18 @@ class McpConfig(Part):
             await close_all()
 
     def routes(self) -> dict[str, tuple[str, str]]:
-        page = "agui.contrib.mcp.page"
+        page, accounts = "agui.contrib.mcp.page", "agui.contrib.mcp.accounts.page"
         return {
             "mcp": ("mcp/", "agui.contrib.mcp.views.McpView"),
             "mcp-apps": ("mcp/apps/", "agui.contrib.mcp.app_views.AppView"),
             "mcp-approvals": ("mcp/approvals/", f"{page}.ApprovalsPage"),
             "mcp-approval": ("mcp/approvals/<uuid:approval_id>/", f"{page}.ApprovalPage"),
+            "mcp-accounts": ("mcp/accounts/", f"{accounts}.AccountsPage"),
+            "mcp-account-client": ("mcp/accounts/client.json/", f"{accounts}.ClientDocument"),
+            "mcp-account-callback": (
+                "mcp/accounts/<slug:server>/callback/",
+                f"{accounts}.CallbackPage",
+            ),
         }
 
     def page_attributes(self, agent: str) -> dict[str, Any]:
@@ -92,9 +104,13 @@ class McpConfig(Part):
         return attributes
 
     def personal_pages(self, agent: str) -> dict[str, Any]:
-        if not conf.part(McpSettings).endpoint:
-            return {}
-        return {reverse(f"{agent}:mcp-approvals"): pgettext_lazy("agui", "Approvals")}
+        pages: dict[str, Any] = {}
+        if conf.part(McpSettings).endpoint:
+            pages[reverse(f"{agent}:mcp-approvals")] = pgettext_lazy("agui", "Approvals")
+        if oauth_servers():
+            words = pgettext_lazy("agui", "Your accounts at other services")
+            pages[reverse(f"{agent}:mcp-accounts")] = words
+        return pages
 
     def modules_of_page(self, agent: str) -> Mapping[str, str]:
         return self.page_modules if conf.part(McpSettings).endpoint else {}
@@ -109,12 +125,16 @@ class McpConfig(Part):
 
     def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
         # Django loads models after this module.
-        from agui.contrib.mcp.models import ClientQuestion
+        from agui.contrib.mcp.models import ClientQuestion, RemoteAccount
 
         rows = ClientQuestion.objects.filter(scope=actor.scope).order_by("created_at", "pk")
         yield Questions("client_questions", rows, HIDDEN)
+        accounts = RemoteAccount.objects.filter(user_id=actor.user.pk).order_by("server")
+        yield PersonalData("remote_accounts", accounts, HIDDEN_OF_ACCOUNTS)
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
-        from agui.contrib.mcp.models import ClientQuestion
+        from agui.contrib.mcp.models import ClientQuestion, RemoteAccount, RemoteTool
 
         yield Outdated("questions of MCP clients", ClientQuestion.outdated())
+        yield Outdated("sign-ins at remote servers", RemoteAccount.outdated())
+        yield Outdated("definitions of remote tools", RemoteTool.outdated())

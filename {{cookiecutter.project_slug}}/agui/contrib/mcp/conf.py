@@ -1,16 +1,18 @@
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
 from agui.conf_sections import Section, by_import, imported
 
+SITE = r"^https?://[^/\s?#@]+$"
+
 
 class McpSettings(Section):
     """MCP: tools of other servers for the agent, and the project's tools for other clients."""
 
-    environment = {"config": "MCP_CONFIG", "endpoint": "MCP_ENDPOINT"}
+    environment = {"config": "MCP_CONFIG", "endpoint": "MCP_ENDPOINT", "site_url": "SITE_URL"}
 
     config: str | Path | None = Field(
         None,
@@ -21,6 +23,21 @@ class McpSettings(Section):
         None,
         description="Dotted path of a function of a user and a server's name that returns headers "
         "for that user.",
+    )
+    pin: Literal["first_use", "operator", "off"] = Field(
+        "first_use",
+        description="Which definitions of remote tools the model may read: those of the first "
+        "list that a server gives and those that an operator accepts, the latter only, or all.",
+    )
+    auth_hosts: list[str] = Field(
+        [],
+        description="Hosts with private addresses at which users may sign in to remote servers.",
+    )
+    site_url: str | None = Field(
+        None,
+        pattern=SITE,
+        description="The address of the site, to which users come back from a remote server's "
+        "sign-in. None takes it from each request, which is for a developer's machine.",
     )
     timeout_seconds: float = Field(
         5.0,

@@ -44,6 +44,10 @@ class ServerAway(Exception):
     """The server can't be reached now, or not in time."""
 
 
+class TokenRefused(ServerAway):
+    """The server does not accept the user's token. It has done nothing."""
+
+
 class Connection:
     """A connection to a server with certain headers. It opens its session when it needs one."""
 
@@ -55,6 +59,7 @@ class Connection:
         self._listed_at = float("-inf")
         self._away_until = float("-inf")
         self._listing: asyncio.Task[bool] | None = None
+        self._is_refused = False
         self._calls = 0
         self.used_at = clock.monotonic()
         self.kept: dict[str, Any] = {}
@@ -74,6 +79,8 @@ class Connection:
     async def tools(self) -> list[Tool]:
         """Return the tools that the server has now. Raises ServerAway."""
         self.used_at = clock.monotonic()
+        if self._is_refused:
+            raise TokenRefused(self.server.name)
         if self.used_at < self._away_until:
             raise ServerAway(self.server.name)
         if self._session is None or self.used_at - self._listed_at > self.keep_seconds:
@@ -81,7 +88,7 @@ class Connection:
             if self._listing is None:
                 self._listing = detach(self._list())
             if not await asyncio.shield(self._listing):
-                raise ServerAway(self.server.name)
+                raise (TokenRefused if self._is_refused else ServerAway)(self.server.name)
         return self._tools
 
     async def _list(self) -> bool:
@@ -89,7 +96,10 @@ class Connection:
             async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
                 self._tools = self._usable(await self._ask())
         except Exception as error:
-            self._mark_away(self._session, error)
+            if self._session and self._session.is_refused:
+                self._refuse(self._session)
+            else:
+                self._mark_away(self._session, error)
             return False
         finally:
             self._listing = None
@@ -179,21 +189,35 @@ class Connection:
                 raise ServerAway(self.server.name)
             async with asyncio.timeout(seconds):
                 return await work(session)
+        except TokenRefused:
+            raise
         except ServerAway as error:
             raise ToolFailed(
                 f"The server {self.server.name!r} is out of reach. Tell the user."
             ) from error
-        except (ToolError, MCPError) as error:
-            raise ToolFailed(str(error)[:MAX_ERROR_CHARS] or "The tool failed.") from error
         except Exception as error:
-            if isinstance(error, McpError) and error.error.code == INVALID_PARAMS:
-                raise ToolFailed(error.error.message[:MAX_ERROR_CHARS]) from error
-            self._drop(session)
-            logger.warning("Using %s of MCP server %r failed: %r", what, self.server.name, error)
-            raise ToolFailed(
-                f"The server {self.server.name!r} did not answer, and may still be at work. "
-                "Tell the user."
-            ) from error
+            if session is not None and session.is_refused:
+                self._refuse(session)
+                raise TokenRefused(self.server.name) from error
+            raise self._failure(what, session, error) from error
+
+    def _failure(self, what: str, session: Session | None, error: Exception) -> ToolFailed:
+        """Return what the model may know of a failure."""
+        if isinstance(error, ToolError | MCPError):
+            return ToolFailed(str(error)[:MAX_ERROR_CHARS] or "The tool failed.")
+        if isinstance(error, McpError) and error.error.code == INVALID_PARAMS:
+            return ToolFailed(error.error.message[:MAX_ERROR_CHARS])
+        self._drop(session)
+        logger.warning("Using %s of MCP server %r failed: %r", what, self.server.name, error)
+        return ToolFailed(
+            f"The server {self.server.name!r} did not answer, and may still be at work. "
+            "Tell the user."
+        )
+
+    def _refuse(self, session: Session) -> None:
+        logger.info("MCP server %r has refused a user's token", self.server.name)
+        self._is_refused = True
+        self._drop(session)
 
     def _mark_away(self, session: Session | None, error: Exception) -> None:
         logger.warning(

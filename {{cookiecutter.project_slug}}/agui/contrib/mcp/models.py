@@ -12,6 +12,8 @@ KEPT = timedelta(days=1)
 """How long a call can be asked about after its decision, or after its deadline."""
 LOST_SECONDS = 60
 """How long after the longest call its process must have died."""
+WAITS = timedelta(days=30)
+"""How long a definition of a remote tool waits for an operator."""
 
 
 class ClientQuestion(models.Model):
@@ -105,3 +107,93 @@ class ClientQuestion(models.Model):
         now = clock.now()
         in_form = models.Q(arguments="", expires_at__lt=now)
         return cls.objects.filter(in_form | models.Q(expires_at__lt=now - KEPT))
+
+
+class RemoteAccount(models.Model):
+    """The account of a user at a remote server whose entry says `"auth": "oauth"`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    server = models.CharField(max_length=32, help_text="The server's name in the file.")
+    tokens = models.TextField(
+        blank=True, help_text="The tokens, encrypted; empty if there are none."
+    )
+    is_over = models.BooleanField(
+        default=False, help_text="Whether the server has ended the connection."
+    )
+    connected_at = models.DateTimeField(null=True, blank=True)
+    renew_at = models.DateTimeField(null=True, blank=True)
+    renewing_until = models.DateTimeField(
+        null=True, blank=True, help_text="Until then, one process renews the tokens."
+    )
+    state = models.CharField(
+        max_length=64, blank=True, help_text="A digest of the state of a sign-in that has begun."
+    )
+    session = models.CharField(
+        max_length=64, blank=True, help_text="A digest of what the browser's session has."
+    )
+    attempt = models.TextField(blank=True, help_text="That sign-in, encrypted.")
+    attempt_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["server"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "server"], name="agui_mcp_one_account")
+        ]
+
+    def __str__(self) -> str:
+        return self.server
+
+    @classmethod
+    def outdated(cls) -> "models.QuerySet[RemoteAccount]":
+        """Select sign-ins that were never finished."""
+        unused = cls.objects.filter(tokens="", is_over=False)
+        return unused.filter(models.Q(attempt_until=None) | models.Q(attempt_until__lt=clock.now()))
+
+
+class RemoteClient(models.Model):
+    """This project at the sign-in of a remote server, where it has registered itself."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    server = models.CharField(max_length=32, help_text="The server's name in the file.")
+    redirect_uri = models.CharField(max_length=500)
+    registration = models.TextField(
+        blank=True, help_text="What the server has answered, encrypted."
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["server"]
+        constraints = [
+            models.UniqueConstraint(fields=["server", "redirect_uri"], name="agui_mcp_one_client")
+        ]
+
+    def __str__(self) -> str:
+        return self.server
+
+
+class RemoteTool(models.Model):
+    """A definition of a remote server's tool, which an operator has accepted or will."""
+
+    server = models.CharField(max_length=32, help_text="The server's name in the file.")
+    name = models.CharField(max_length=255)
+    digest = models.CharField(max_length=64, help_text="That of the definition.")
+    definition = models.JSONField(help_text="What the model would read.")
+    seen_at = models.DateTimeField(default=timezone.now)
+    accepted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["server", "name", "-seen_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["server", "name", "digest"], name="agui_mcp_one_definition"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.server} {self.name}"
+
+    @classmethod
+    def outdated(cls) -> "models.QuerySet[RemoteTool]":
+        """Select definitions that nobody has accepted, and that the servers may have forgotten."""
+        return cls.objects.filter(accepted_at=None, seen_at__lt=clock.now() - WAITS)

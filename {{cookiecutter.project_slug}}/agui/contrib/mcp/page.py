@@ -68,13 +68,16 @@ class PersonView(AgentView):
             return redirect_to_login(request.get_full_path())
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
-        if not conf.part(McpSettings).endpoint:
-            raise NotFound("This agent has no MCP endpoint.")
+        if not self.is_on():
+            raise NotFound("This agent has no such page.")
         if not await is_person(request):
             raise Forbidden("A person decides, in a browser in which they are signed in.")
         if actor.user.pk is None:
             raise Unauthorized
         return await self.answer(request, actor, **kwargs)
+
+    def is_on(self) -> bool:
+        return conf.part(McpSettings).endpoint
 
     async def answer(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         raise NotImplementedError

@@ -11,8 +11,11 @@
         }
     }}
 
-`"apps": true` lets a server show its apps. `${NAME}` and `${NAME:-default}` are environment
-variables. This module imports no library of MCP.
+`"apps": true` lets a server show its apps. A server with `"auth": "oauth"` wants to know each user
+(accounts/). `"oauth"` has this project's client there, if it was registered by hand: `clientId`,
+`clientSecret` and `scopes`.
+
+`${NAME}` and `${NAME:-default}` are environment variables. This module imports no library of MCP.
 """
 
 import json
@@ -20,6 +23,7 @@ import os
 import re
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 from django.apps import apps
 from django.conf import settings
@@ -32,12 +36,14 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic.alias_generators import to_camel
 
 from agui import conf
 from agui.contrib.mcp.conf import McpSettings
 
 # The names of tools begin with that of their server, and have at most 64 characters.
 SERVER_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,31}"
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -92,6 +98,19 @@ def _allowed_apps(value: Any) -> Any:
     return value or None
 
 
+class OauthClient(BaseModel):
+    """This project at a server's sign-in, where somebody has registered it by hand."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, alias_generator=to_camel)
+
+    client_id: str = Field(min_length=1)
+    client_secret: str | None = Field(None, min_length=1, repr=False)
+    auth_method: Literal["client_secret_basic", "client_secret_post"] | None = Field(
+        None, alias="tokenEndpointAuthMethod"
+    )
+    scopes: Annotated[tuple[str, ...], BeforeValidator(_strings)] = ()
+
+
 class Server(BaseModel):
     """One entry of the file. Equal entries share a connection."""
 
@@ -106,6 +125,8 @@ class Server(BaseModel):
     cwd: str | None = None
     url: str | None = Field(None, pattern=r"^https?://[^/]")
     headers: Annotated[Pairs, AfterValidator(_sendable)] = ()
+    auth: Literal["oauth"] | None = None
+    oauth: OauthClient | None = None
     disabled: bool = False
     apps: Annotated[AppDomains | None, BeforeValidator(_allowed_apps)] = None
     """What the apps of this server may use; None if it may show none."""
@@ -114,7 +135,18 @@ class Server(BaseModel):
     def _is_one_kind(self) -> "Server":
         if (self.command is None) == (self.url is None):
             raise ValueError('it needs either a "command" to start, or a "url"')
+        if self.auth is not None and not self._takes_tokens:
+            raise ValueError(
+                '"auth" is for a "url" that begins with https, or leads to this machine, and that '
+                "is no older server (sse)"
+            )
         return self
+
+    @property
+    def _takes_tokens(self) -> bool:
+        url = urlsplit(self.url or "")
+        is_safe = url.scheme == "https" or url.hostname in LOOPBACK
+        return is_safe and self.type != "sse" and "@" not in url.netloc
 
 
 def check_headers(headers: Any) -> dict[str, str]:
@@ -167,6 +199,13 @@ def shows_apps() -> bool:
     if not conf.part(McpSettings).config or not apps.is_installed("agui.contrib.views"):
         return False
     return any(server.apps for server in configured_servers())
+
+
+def oauth_servers() -> tuple[Server, ...]:
+    """List the servers at which users have accounts of their own."""
+    if not conf.part(McpSettings).config:
+        return ()
+    return tuple(server for server in configured_servers() if server.auth == "oauth")
 
 
 def _read_server(name: str, entry: Any, directory: Path) -> Server:

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, contextmanager
 from contextvars import Context
 from typing import Any
 
+import httpx2
 from fastmcp.client.transports import (
     ClientTransport,
     SSETransport,
@@ -22,6 +23,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from agui import conf
 from agui.contrib.mcp.conf import McpSettings
+from agui.contrib.mcp.outside import BoundedTransport
 from agui.contrib.mcp.servers import Server
 
 logger = logging.getLogger("agui.mcp")
@@ -38,8 +40,10 @@ class Session:
 
     def __init__(self, server: Server, headers: Headers) -> None:
         settings = conf.part(McpSettings)
+        self.is_refused = False
+        """Whether the server has refused the user's token."""
         self._toolset: MCPToolset[Any] = MCPToolset(
-            _transport(server, headers),
+            self._transport(server, headers),
             id=server.name,
             tool_error_behavior="error",
             cache_tools=False,
@@ -113,6 +117,47 @@ class Session:
             if not self.opened.done():
                 self.task.cancel()
 
+    def _transport(self, server: Server, headers: Headers) -> ClientTransport:
+        if server.url is None:
+            # The library passes on PATH, HOME and the like from our environment, and no key.
+            return StdioTransport(
+                str(server.command),
+                list(server.args),
+                env=dict(server.env),
+                cwd=server.cwd,
+                keep_alive=False,
+            )
+        merged = {name.lower(): value for name, value in (*server.headers, *headers)}
+        if server.type == "sse":
+            return SSETransport(server.url, headers=merged)
+        if server.auth is None:
+            return StreamableHttpTransport(server.url, headers=merged)
+        return StreamableHttpTransport(
+            server.url, headers=merged, httpx_client_factory=self._client_with_token
+        )
+
+    def _client_with_token(
+        self,
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+        **options: Any,
+    ) -> httpx2.AsyncClient:
+        # A token belongs to this address only: nothing is redirected, and no proxy is asked.
+        return httpx2.AsyncClient(
+            headers=headers,
+            timeout=timeout,
+            auth=auth,
+            transport=BoundedTransport(),
+            follow_redirects=False,
+            trust_env=False,
+            event_hooks={"response": [self._look_at]},
+        )
+
+    async def _look_at(self, response: httpx2.Response) -> None:
+        if response.status_code == 401:
+            self.is_refused = True
+
 
 def detach(coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
     """Start a task in a context of its own: it outlives the run that needs it first."""
@@ -120,19 +165,3 @@ def detach(coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
     return task
-
-
-def _transport(server: Server, headers: Headers) -> ClientTransport:
-    if server.url is None:
-        # The library passes on PATH, HOME and the like from our environment, and no key.
-        return StdioTransport(
-            str(server.command),
-            list(server.args),
-            env=dict(server.env),
-            cwd=server.cwd,
-            keep_alive=False,
-        )
-    merged = {name.lower(): value for name, value in (*server.headers, *headers)}
-    if server.type == "sse":
-        return SSETransport(server.url, headers=merged)
-    return StreamableHttpTransport(server.url, headers=merged)

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import logging
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from copy import copy
 from dataclasses import dataclass
 from inspect import isawaitable, iscoroutinefunction
@@ -13,20 +13,24 @@ from typing import Any, TypeVar
 from django.utils.module_loading import import_string
 from mcp.types import Tool
 from pydantic_ai import ApprovalRequired, CustomEvent, RunContext
+from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import InstructionPart
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from agui import conf
-from agui.blocking.executor import run_in_thread
+from agui import clock, conf
+from agui.blocking.executor import in_database, run_in_thread
+from agui.contrib.mcp import pins
+from agui.contrib.mcp.accounts import clients, tokens
 from agui.contrib.mcp.app_activity import show_app
 from agui.contrib.mcp.app_policy import app_uri, is_for
 from agui.contrib.mcp.conf import McpSettings
-from agui.contrib.mcp.connections import Connection, ServerAway, connect
+from agui.contrib.mcp.connections import Connection, ServerAway, TokenRefused, connect
 from agui.contrib.mcp.servers import Server, check_headers, configured_servers
 from agui.contrib.mcp.sessions import Headers
 from agui.deps import AgentDeps
+from agui.tools.audit import AuditEvent, record_event, resolve_audit_logger
 from agui.tools.schema import X_DESTRUCTIVE_KEY, X_SUMMARY_KEY
 
 logger = logging.getLogger("agui.mcp")
@@ -35,6 +39,11 @@ ANY_ARGUMENTS = SchemaValidator(
     core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
 )
 MAX_NAME_CHARS = 64
+NOT_CONNECTED = (
+    "The user's account at {server!r} is not connected now. Nothing was done. Tell the user to "
+    "connect it at {page}"
+)
+HELD = "The definition is new or has changed: an operator has to accept it. Nothing was called."
 AWAY = "Out of reach now, with all their tools: {}. If one is needed, say so."
 
 
@@ -51,6 +60,9 @@ def mcp_toolset(taken: Collection[str] = ()) -> "McpToolset":
 
 
 Narrowed = TypeVar("Narrowed", bound="McpToolset")
+R = TypeVar("R")
+Work = Callable[[Connection], Awaitable[R]]
+"""What is done with a connection to a server."""
 
 
 class McpToolset(AbstractToolset[AgentDeps]):
@@ -59,10 +71,11 @@ class McpToolset(AbstractToolset[AgentDeps]):
     audience = "model"
 
     def __init__(self, servers: Sequence[Server], taken: Collection[str] = ()) -> None:
-        self._servers = servers
+        self.servers = servers
         self._taken = frozenset(taken)
         self._headers: dict[str, Headers] = {}
         self._calls: dict[str, tuple[Server, Tool]] = {}
+        self._accepted: dict[str, tuple[list[Tool] | None, list[Tool]]] = {}
         self._away: list[str] = []
 
     @property
@@ -73,16 +86,15 @@ class McpToolset(AbstractToolset[AgentDeps]):
         mine = copy(self)
         mine._headers = {}
         mine._calls = {}
+        mine._accepted = {}
         mine._away = []
         return mine
 
     async def get_tools(self, ctx: RunContext[AgentDeps]) -> dict[str, ToolsetTool[AgentDeps]]:
-        lists = await asyncio.gather(
-            *(self._list(server, ctx.deps.user) for server in self._servers)
-        )
+        lists = await asyncio.gather(*(self._list(server, ctx) for server in self.servers))
         tools: dict[str, ToolsetTool[AgentDeps]] = {}
         away = []
-        for server, listed in zip(self._servers, lists, strict=True):
+        for server, listed in zip(self.servers, lists, strict=True):
             if listed is None:
                 away.append(server.name)
             for tool in listed or ():
@@ -107,33 +119,71 @@ class McpToolset(AbstractToolset[AgentDeps]):
 
     def narrowed(self, kind: type[Narrowed], name: str) -> Narrowed | None:
         """Return one server's tools alone, as another kind; None if it may show no apps."""
-        servers = [each for each in self._servers if each.name == name and each.apps]
+        servers = [each for each in self.servers if each.name == name and each.apps]
         return kind(servers, self._taken) if servers else None
 
-    async def server_tools(self, user: Any) -> list[Tool]:
+    async def server_tools(self, ctx: RunContext[AgentDeps]) -> list[Tool]:
         """List the tools of these servers, as they have them."""
-        lists = await asyncio.gather(*(self._list(server, user) for server in self._servers))
+        lists = await asyncio.gather(*(self._list(server, ctx) for server in self.servers))
         return [tool for listed in lists for tool in listed or ()]
 
-    def connection(self, name: str) -> Connection:
-        """Return the connection to a server whose tools were listed."""
-        server = next(each for each in self._servers if each.name == name)
-        return connect(server, self._headers[name])
+    async def use(self, server: Server, user: Any, work: Work[R]) -> R:
+        """Work with a server whose tools were listed, as the user. Raises ToolFailed."""
+        if server.auth is None:
+            return await work(connect(server, self._headers[server.name]))
+        headers = await _headers_of(user, server)
+        for _ in range(2):
+            if headers is None:
+                break
+            try:
+                return await work(connect(server, headers))
+            except TokenRefused:
+                headers = await tokens.headers_after_refusal(user, server, headers)
+        raise ToolFailed(NOT_CONNECTED.format(server=server.name, page=clients.page_address()))
 
-    async def _list(self, server: Server, user: Any) -> list[Tool] | None:
+    async def _list(self, server: Server, ctx: RunContext[AgentDeps]) -> list[Tool] | None:
         """List the server's tools for this user; None if it is away."""
         try:
-            if server.name not in self._headers:
-                async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
-                    self._headers[server.name] = await _headers_of(user, server)
-            return await connect(server, self._headers[server.name]).tools()
+            listed = await self._ask(server, ctx.deps.user)
         except ServerAway:
             return None
         except Exception:
             logger.exception(
-                "Leaving out the tools of MCP server %r: AGUI['MCP']['HEADERS'] failed", server.name
+                "Leaving out the tools of MCP server %r: the user's headers failed", server.name
             )
             return None
+        return await self._pinned(server, listed, ctx)
+
+    async def _ask(self, server: Server, user: Any) -> list[Tool]:
+        """List the server's tools for this user. Raises ServerAway."""
+        if server.name not in self._headers:
+            async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
+                headers = await _headers_of(user, server)
+            if headers is None:
+                return []
+            self._headers[server.name] = headers
+        try:
+            return await connect(server, self._headers[server.name]).tools()
+        except TokenRefused:
+            headers = await tokens.headers_after_refusal(
+                user, server, self._headers.pop(server.name)
+            )
+            if headers is None:
+                return []
+            self._headers[server.name] = headers
+            return await connect(server, headers).tools()
+
+    async def _pinned(
+        self, server: Server, listed: list[Tool], ctx: RunContext[AgentDeps]
+    ) -> list[Tool]:
+        """Leave out what an operator has to accept first."""
+        before, accepted = self._accepted.get(server.name, (None, []))
+        if before is not listed:
+            accepted, held = await in_database(pins.choose, server, listed)
+            self._accepted[server.name] = listed, accepted
+            for name in held:
+                await _record_held(tool_name(server.name, name), ctx.deps)
+        return accepted
 
     def _tool(
         self, name: str, server: Server, tool: Tool, max_retries: int
@@ -177,13 +227,32 @@ class McpToolset(AbstractToolset[AgentDeps]):
         tool: ToolsetTool[AgentDeps],
     ) -> Any:
         server, own = self._calls[name]
-        connection = self.connection(server.name)
-        uri = app_uri(own)
+        user, uri = ctx.deps.user, app_uri(own)
         if server.apps is None or uri is None:
-            return await connection.call(own.name, tool_args)
-        result, for_app = await connection.call_with_app(own.name, tool_args, uri)
+            return await self.use(server, user, lambda one: one.call(own.name, tool_args))
+        result, for_app = await self.use(
+            server, user, lambda one: one.call_with_app(own.name, tool_args, uri)
+        )
         await show_app(ctx, server, own, tool_args, for_app)
         return result
+
+
+async def _record_held(name: str, deps: AgentDeps) -> None:
+    """Write into the audit trail that a tool is not offered."""
+    event = AuditEvent(
+        user_id=deps.user.pk,
+        thread_id=deps.thread_id,
+        run_id=deps.run_id,
+        tool_call_id="",
+        tool_name=name,
+        arguments={},
+        started_at=clock.now(),
+        duration_ms=0,
+        outcome="denied",
+        error=HELD,
+        scope=deps.scope,
+    )
+    await record_event(resolve_audit_logger(), event)
 
 
 def tool_name(server: str, name: str) -> str:
@@ -206,8 +275,13 @@ def waits_for_approval(name: str, tool: Tool) -> bool:
     return name not in exempt
 
 
-async def _headers_of(user: Any, server: Server) -> Headers:
-    """Ask AGUI["MCP"]["HEADERS"] for the headers that this user sends to the server."""
+async def _headers_of(user: Any, server: Server) -> Headers | None:
+    """Return the headers that this user sends to the server; None without an account there.
+
+    They are a token of the user, or what AGUI["MCP"]["HEADERS"] returns.
+    """
+    if server.auth is not None:
+        return await tokens.headers_of(user, server)
     path = conf.part(McpSettings).headers
     if path is None or server.url is None:
         return ()

@@ -1,0 +1,208 @@
+"""Another company's MCP server at which users have accounts: the official library's server, with its sign-in."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import httpx2
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import (
+    AccessToken,
+    AuthorizationCode,
+    AuthorizationParams,
+    RefreshToken,
+    TokenError,
+)
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from pydantic import AnyHttpUrl
+
+from engine.mcp_server import READ_ONLY
+from engine.serving import serving
+
+LIFETIME = 3600
+
+
+class Accounts:
+    """The sign-in of the server. `who` signs in next; `requests` has each request with its form."""
+
+    def __init__(self) -> None:
+        self.who = "ada"
+        self.lifetime: int | None = LIFETIME
+        self.clients: dict[str, OAuthClientInformationFull] = {}
+        self.codes: dict[str, AuthorizationCode] = {}
+        self.access: dict[str, AccessToken] = {}
+        self.refresh: dict[str, RefreshToken] = {}
+        self.revoked: list[str] = []
+        self.calls: list[tuple[str, str]] = []
+
+    async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
+        return self.clients.get(client_id)
+
+    async def register_client(self, client_info: OAuthClientInformationFull) -> None:
+        self.clients[client_info.client_id] = client_info
+
+    async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
+        code = secrets.token_urlsafe(24)
+        self.codes[code] = AuthorizationCode(
+            code=code,
+            scopes=params.scopes or [],
+            expires_at=time.time() + 60,
+            client_id=client.client_id,
+            code_challenge=params.code_challenge,
+            redirect_uri=params.redirect_uri,
+            redirect_uri_provided_explicitly=True,
+            resource=params.resource,
+            subject=self.who,
+        )
+        return f"{params.redirect_uri}?{urlencode({'code': code, 'state': params.state or ''})}"
+
+    async def load_authorization_code(self, client: Any, authorization_code: str) -> AuthorizationCode | None:
+        return self.codes.get(authorization_code)
+
+    async def exchange_authorization_code(self, client: Any, authorization_code: AuthorizationCode) -> OAuthToken:
+        del self.codes[authorization_code.code]
+        return self._issue(client, authorization_code)
+
+    async def load_refresh_token(self, client: Any, refresh_token: str) -> RefreshToken | None:
+        return self.refresh.get(refresh_token)
+
+    async def exchange_refresh_token(self, client: Any, refresh_token: RefreshToken, scopes: list[str]) -> OAuthToken:
+        if self.refresh.pop(refresh_token.token, None) is None:
+            raise TokenError("invalid_grant")
+        return self._issue(client, refresh_token)
+
+    def _issue(self, client: Any, grant: Any) -> OAuthToken:
+        access, refresh = f"access-{secrets.token_urlsafe(24)}", f"refresh-{secrets.token_urlsafe(24)}"
+        about = {
+            "client_id": client.client_id,
+            "scopes": grant.scopes,
+            "resource": grant.resource,
+            "subject": grant.subject,
+        }
+        self.access[access] = AccessToken(token=access, **about)
+        self.refresh[refresh] = RefreshToken(token=refresh, **about)
+        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=self.lifetime)
+
+    async def load_access_token(self, token: str) -> AccessToken | None:
+        return self.access.get(token)
+
+    async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
+        self.revoked.append(token.token)
+        self.access.pop(token.token, None)
+        self.refresh.pop(token.token, None)
+
+    async def exchange_identity_assertion(self, client: Any, params: Any) -> OAuthToken:
+        raise NotImplementedError
+
+
+class RemoteSite:
+    """The server, on a port of its own. `around` changes what it answers."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.accounts = Accounts()
+        self.application: Any = None
+        self.around: Callable[[Any, Any, Any], Any] | None = None
+        self.requests: list[tuple[str, dict[str, str], dict[str, str]]] = []
+        self.server: Any = None
+
+    @property
+    def mcp_url(self) -> str:
+        return f"{self.url}/mcp"
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        message = await receive()
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        form = {}
+        if headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+            form = dict(parse_qsl(message["body"].decode()))
+        self.requests.append((scope["path"], headers, form))
+        received = iter([message])
+
+        async def receive_again() -> Any:
+            for one in received:
+                return one
+            return await receive()
+
+        if self.around is not None and await self.around(scope, message, send):
+            return
+        await self.application(scope, receive_again, send)
+
+    def build(self) -> MCPServer:
+        server = MCPServer(
+            "remote",
+            log_level="ERROR",
+            auth_server_provider=self.accounts,
+            auth=AuthSettings(
+                issuer_url=AnyHttpUrl(self.url),
+                resource_server_url=AnyHttpUrl(self.mcp_url),
+                validate_token_resource=True,
+                client_registration_options=ClientRegistrationOptions(enabled=True),
+                revocation_options=RevocationOptions(enabled=True),
+            ),
+        )
+
+        @server.tool(annotations=READ_ONLY)
+        def whoami() -> str:
+            """Say whose account this is."""
+            token = get_access_token()
+            assert token
+            self.accounts.calls.append(("whoami", str(token.subject)))
+            return str(token.subject)
+
+        return server
+
+    async def consent(self, address: str) -> str:
+        """Sign in as `accounts.who` in a browser and agree; returns where the browser is sent."""
+        async with httpx2.AsyncClient() as browser:
+            answer = await browser.get(address)
+        assert answer.status_code == 302, answer.text
+        return str(answer.headers["Location"])
+
+
+@asynccontextmanager
+async def remote_site() -> AsyncIterator[RemoteSite]:
+    site = RemoteSite()
+    async with serving(site) as url:
+        site.url = url
+        site.server = site.build()
+        site.application = site.server.streamable_http_app(json_response=True, stateless_http=True)
+        async with kept_open(site.server.session_manager.run()):
+            yield site
+
+
+@asynccontextmanager
+async def kept_open(manager: Any) -> AsyncIterator[None]:
+    """Enter and leave a context in one task, as it wants, also for a fixture."""
+    opened, closing = asyncio.Event(), asyncio.Event()
+
+    async def hold() -> None:
+        async with manager:
+            opened.set()
+            await closing.wait()
+
+    task = asyncio.create_task(hold())
+    await opened.wait()
+    try:
+        yield
+    finally:
+        closing.set()
+        await task
+
+
+async def respond(send: Any, status: int, body: bytes = b"", **headers: str) -> bool:
+    """Answer in the server's place."""
+    pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})
+    return True
+
+
+def query_of(address: str) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))

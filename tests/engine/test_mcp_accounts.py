@@ -1,0 +1,827 @@
+"""Users connect their own accounts at a remote MCP server: a real one, with its sign-in, over HTTP."""
+
+import asyncio
+import importlib
+import json
+import logging
+import re
+import zlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+pytest.importorskip("fastmcp")
+
+import httpx2
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIHandler
+from django.template import Context, Template
+from django.test import AsyncClient
+
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
+from agui.contrib.mcp import connections, outside
+from agui.contrib.mcp.accounts import clients, tokens
+from agui.contrib.mcp.accounts.page import SESSION_KEY
+from agui.contrib.mcp.conf import McpSettings
+from agui.contrib.mcp.models import RemoteAccount, RemoteClient
+from agui.contrib.mcp.servers import Server, configured_servers, read_servers
+from agui.testing import ScriptedModel, call, say, wait
+from engine import pages, urls
+from engine.clock import Clock
+from engine.conftest import Client, results_of
+from engine.remote_site import LIFETIME, RemoteSite, query_of, remote_site, respond
+from engine.serving import serving
+
+SITE = "https://us.example"
+PAGE = "/agent/mcp/accounts/"
+
+
+@pytest.fixture(autouse=True)
+async def no_connection_outlives_its_test() -> AsyncIterator[None]:
+    yield
+    await connections.close_all()
+
+
+@pytest.fixture
+async def remote(settings: Any, tmp_path: Path) -> AsyncIterator[RemoteSite]:
+    async with remote_site() as site:
+        configure(settings, tmp_path, {"shop": {"url": site.mcp_url, "auth": "oauth"}})
+        yield site
+
+
+def configure(settings: Any, tmp_path: Path, servers: dict[str, Any], **values: Any) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    mcp = {"CONFIG": path, "TIMEOUT_SECONDS": 60.0, "SITE_URL": SITE, **values}
+    settings.AGUI = {**settings.AGUI, "MCP": mcp}
+
+
+def agent(settings: Any, *answers: Any) -> ScriptedModel:
+    """An agent with these answers, and the tools of the remote servers."""
+    llm = ScriptedModel(answers)
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=llm))
+    # The other routes are those of an agent without these tools.
+    routes = [*get_urls(view, "agent/"), *urls.urlpatterns]
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
+    return llm
+
+
+class Browser:
+    """The browser of a user who is signed in here."""
+
+    def __init__(self, user: Any) -> None:
+        self.user = user
+        self.http = AsyncClient(enforce_csrf_checks=True)
+
+    async def sign_in(self) -> "Browser":
+        await self.http.aforce_login(self.user)
+        return self
+
+    async def page(self) -> str:
+        answer = await self.http.get(PAGE)
+        assert answer.status_code == 200, answer.content
+        return answer.content.decode()
+
+    async def do(self, do: str, server: str = "shop") -> Any:
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', await self.page())
+        assert token
+        return await self.http.post(PAGE, {"csrfmiddlewaretoken": token[1], "do": do, "server": server})
+
+    async def begin(self, server: str = "shop") -> str:
+        answer = await self.do("connect", server)
+        assert answer.status_code == 303, answer.content.decode()
+        return str(answer["Location"])
+
+    async def come_back(self, landed: str) -> Any:
+        assert landed.startswith(SITE)
+        return await self.http.get(landed.removeprefix(SITE))
+
+    async def connect(self, remote: RemoteSite, who: str = "ada", server: str = "shop") -> None:
+        remote.accounts.who = who
+        answer = await self.come_back(await remote.consent(await self.begin(server)))
+        assert answer.status_code == 303, answer.content.decode()
+        assert answer["Location"] == PAGE
+
+
+@pytest.fixture
+async def browser(user: Any) -> Browser:
+    return await Browser(user).sign_in()
+
+
+async def account(user: Any) -> RemoteAccount:
+    return await RemoteAccount.objects.aget(user=user)
+
+
+# --- Connecting
+
+
+async def test_user_connects_calls_and_disconnects(client: Client, browser: Browser, remote: RemoteSite, settings: Any):
+    llm = agent(settings, say("Nothing."), call("shop_whoami", _id="c1"), say("Done."), say("Nothing."))
+    await client.run("Who?")
+    assert "Not connected" in await browser.page()
+    assert llm.requests[0].tools == {}
+
+    address = await browser.begin()
+    asked = query_of(address)
+    assert asked["redirect_uri"] == f"{SITE}{PAGE}shop/callback/"
+    assert asked["resource"] == remote.mcp_url
+    assert asked["code_challenge_method"] == "S256"
+    answer = await browser.come_back(await remote.consent(address))
+    assert answer.status_code == 303
+    assert answer["Location"] == PAGE
+    assert "Connected" in await browser.page()
+
+    await client.run("Who?")
+    assert [*llm.requests[1].tools] == ["shop_whoami"]
+    assert results_of(llm.requests[2])["c1"].content == "ada"
+
+    await browser.do("disconnect")
+    assert await RemoteAccount.objects.acount() == 0
+    assert len(remote.accounts.revoked) == 2, "both tokens are revoked"
+    await client.run("Who?")
+    assert llm.requests[3].tools == {}
+
+
+async def test_each_user_acts_as_their_own_account(
+    client: Client, browser: Browser, other: Any, remote: RemoteSite, settings: Any
+):
+    await browser.connect(remote, "ada there")
+    await (await Browser(other).sign_in()).connect(remote, "bob there")
+    bob = await sync_to_async(Client)(other)
+    llm = agent(settings, *[call("shop_whoami", _id="c1"), say("Done.")] * 2)
+    await client.run("Who?")
+    await bob.run("Who?")
+    assert results_of(llm.requests[1])["c1"].content == "ada there"
+    assert results_of(llm.requests[3])["c1"].content == "bob there"
+    assert await RemoteClient.objects.acount() == 1, "this project registers once"
+    assert len(remote.accounts.clients) == 1
+
+
+def paths(remote: RemoteSite) -> list[str]:
+    return [path for path, _, _ in remote.requests]
+
+
+async def headers_of(user: Any) -> Any:
+    (server,) = configured_servers()
+    return await tokens.headers_of(user, server)
+
+
+def tell(**metadata: Any) -> Any:
+    """Change what the server says about its sign-in."""
+
+    async def around(scope: Any, message: Any, send: Any) -> bool:
+        if scope["path"] != "/.well-known/oauth-authorization-server":
+            return False
+        site = f"http://{dict(scope['headers'])[b'host'].decode()}"
+        document = {
+            "issuer": f"{site}/",
+            "authorization_endpoint": f"{site}/authorize",
+            "token_endpoint": f"{site}/token",
+            "registration_endpoint": f"{site}/register",
+            "revocation_endpoint": f"{site}/revoke",
+            "code_challenge_methods_supported": ["S256"],
+            **metadata,
+        }
+        body = json.dumps({name: value for name, value in document.items() if value is not None})
+        return await respond(send, 200, body.encode(), content_type="application/json")
+
+    return around
+
+
+# --- Attacks on the way back
+
+
+async def test_state_of_another_user_is_refused(browser: Browser, other: Any, remote: RemoteSite):
+    landed = await remote.consent(await browser.begin())
+    answer = await (await Browser(other).sign_in()).come_back(landed)
+    assert answer.status_code == 404
+    assert "begun elsewhere" in answer.content.decode()
+    assert not [row async for row in RemoteAccount.objects.exclude(tokens="")]
+    assert "/token" not in paths(remote)
+    assert (await browser.come_back(landed)).status_code == 303, "it was not used up"
+
+
+async def test_state_of_another_browser_is_refused(browser: Browser, user: Any, remote: RemoteSite):
+    landed = await remote.consent(await browser.begin())
+    assert (await (await Browser(user).sign_in()).come_back(landed)).status_code == 404
+    assert "/token" not in paths(remote)
+
+
+async def test_state_is_the_users_even_in_a_session_like_theirs(browser: Browser, other: Any, remote: RemoteSite):
+    landed = await remote.consent(await browser.begin())
+    theirs = await Browser(other).sign_in()
+    mine, copied = await browser.http.asession(), await theirs.http.asession()
+    await copied.aset(SESSION_KEY, await mine.aget(SESSION_KEY))
+    await copied.asave()
+    assert (await theirs.come_back(landed)).status_code == 404
+    assert "/token" not in paths(remote)
+
+
+async def test_visitor_signs_in_before_the_answer_is_used(browser: Browser, remote: RemoteSite, settings: Any):
+    settings.LOGIN_URL = "/accounts/login/"
+    landed = (await remote.consent(await browser.begin())).removeprefix(SITE)
+    answer = await AsyncClient().get(landed, headers={"Sec-Fetch-Mode": "navigate"})
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/accounts/login/?next=/agent/mcp/")
+    assert "/token" not in paths(remote)
+
+
+async def test_state_counts_once(browser: Browser, user: Any, remote: RemoteSite):
+    landed = await remote.consent(await browser.begin())
+    answers = await asyncio.gather(browser.come_back(landed), browser.come_back(landed))
+    assert sorted(answer.status_code for answer in answers) == [303, 404]
+    assert (await browser.come_back(landed)).status_code == 404
+    assert paths(remote).count("/token") == 1
+    assert (await account(user)).tokens
+
+
+async def test_state_ends_after_ten_minutes(browser: Browser, remote: RemoteSite, clock: Clock):
+    clock.stop()
+    landed = await remote.consent(await browser.begin())
+    clock.advance(601)
+    assert (await browser.come_back(landed)).status_code == 404
+    landed = await remote.consent(await browser.begin())
+    clock.advance(599)
+    assert (await browser.come_back(landed)).status_code == 303
+
+
+@pytest.mark.parametrize("changes", [{"state": "x" * 43}, {"state": ""}, {}])
+async def test_state_is_that_of_the_sign_in(browser: Browser, remote: RemoteSite, changes: dict[str, str]):
+    code = query_of(await remote.consent(await browser.begin()))["code"]
+    answer = await browser.http.get(f"{PAGE}shop/callback/", {"code": code, **changes})
+    assert answer.status_code == 404
+    assert "/token" not in paths(remote)
+
+
+@pytest.mark.parametrize("issuer", ["https://evil.example", "", None])
+async def test_answer_of_another_issuer_is_a_mix_up(browser: Browser, remote: RemoteSite, issuer: str | None):
+    remote.around = tell(authorization_response_iss_parameter_supported=True)
+    landed = await remote.consent(await browser.begin())
+    query = query_of(landed) | ({} if issuer is None else {"iss": issuer})
+    answer = await browser.http.get(f"{PAGE}shop/callback/", query)
+    assert answer.status_code == 400
+    assert "another service" in answer.content.decode()
+    assert "/token" not in paths(remote), "the code was not sent"
+    landed = await remote.consent(await browser.begin())
+    assert (
+        await browser.http.get(f"{PAGE}shop/callback/", query_of(landed) | {"iss": f"{remote.url}/"})
+    ).status_code == 303
+
+
+async def test_code_of_another_server_is_refused(browser: Browser, remote: RemoteSite, settings: Any, tmp_path: Path):
+    async with remote_site() as evil:
+        servers = {"shop": {"url": remote.mcp_url, "auth": "oauth"}, "evil": {"url": evil.mcp_url, "auth": "oauth"}}
+        configure(settings, tmp_path, servers)
+        state = query_of(await remote.consent(await browser.begin("shop")))["state"]
+        theirs = query_of(await evil.consent(await browser.begin("evil")))
+        # The state of one server at the address of the other
+        answer = await browser.http.get(f"{PAGE}evil/callback/", {"code": theirs["code"], "state": state})
+        assert answer.status_code == 404
+        # The code of one server with the state of the other
+        answer = await browser.http.get(f"{PAGE}shop/callback/", {"code": theirs["code"], "state": state})
+        assert answer.status_code == 400
+        assert "refused the sign-in" in answer.content.decode()
+        assert "/token" not in paths(evil)
+    assert not [row async for row in RemoteAccount.objects.exclude(tokens="")]
+
+
+async def test_nothing_leads_elsewhere(browser: Browser, remote: RemoteSite):
+    landed = await remote.consent(await browser.begin())
+    answer = await browser.come_back(f"{landed}&next=https://evil.example&redirect_uri=https://evil.example")
+    assert answer["Location"] == PAGE
+    answer = await browser.http.get(f"{PAGE}nothing/callback/?next=https://evil.example")
+    assert answer.status_code == 404
+    assert "Location" not in answer
+
+
+async def test_words_of_the_server_are_not_repeated(browser: Browser, remote: RemoteSite):
+    for error, status in (("access_denied", 200), ("<script>evil</script>", 400)):
+        state = query_of(await remote.consent(await browser.begin()))["state"]
+        query = {"state": state, "error": error, "error_description": "<b>evil words</b>", "error_uri": "https://evil"}
+        answer = await browser.http.get(f"{PAGE}shop/callback/", query)
+        assert answer.status_code == status
+        assert "Nothing was connected." in answer.content.decode()
+        assert "evil" not in answer.content.decode()
+
+
+async def test_only_the_form_of_the_page_begins(client: Client, browser: Browser, other: Any, remote: RemoteSite):
+    before = len(remote.requests)
+    assert (await browser.http.post(PAGE, {"do": "connect", "server": "shop"})).status_code == 403
+    assert (await client.http.get(PAGE)).status_code == 403, "a token is no person"
+    assert (await client.http.post(PAGE, {"do": "connect", "server": "shop"})).status_code == 403
+    assert (await browser.http.get(f"{PAGE}?do=connect&server=shop")).status_code == 200
+    assert (await browser.do("connect", "nothing")).status_code == 404
+    assert (await browser.do("wipe")).status_code == 400
+    assert len(remote.requests) == before
+
+
+async def test_one_user_disconnects_their_own_account_only(browser: Browser, other: Any, user: Any, remote: RemoteSite):
+    await browser.connect(remote)
+    await (await Browser(other).sign_in()).do("disconnect")
+    assert await headers_of(user) is not None
+    assert remote.accounts.revoked == []
+
+
+async def test_page_is_protected(browser: Browser, remote: RemoteSite):
+    answer = await browser.http.get(PAGE)
+    assert answer["Cache-Control"] == "no-store"
+    assert answer["X-Frame-Options"] == "DENY"
+    policy = answer["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert policy.endswith("form-action 'self' https:")
+    assert "<script" not in answer.content.decode()
+
+
+# --- What the server says about its sign-in
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"issuer": "https://evil.example"},
+        {"code_challenge_methods_supported": ["plain"]},
+        {"code_challenge_methods_supported": None},
+        {"authorization_endpoint": "http://evil.example/authorize"},
+        {"authorization_endpoint": "javascript:alert(1)"},
+        {"authorization_endpoint": "https://us.example@evil.example/"},
+        {"registration_endpoint": "http://127.0.0.1:1/register"},
+        {"registration_endpoint": "https://169.254.169.254/register"},
+        {"registration_endpoint": "https://localhost/register"},
+    ],
+)
+async def test_sign_in_that_is_not_safe_is_not_begun(browser: Browser, remote: RemoteSite, told: dict[str, Any]):
+    remote.around = tell(**told)
+    answer = await browser.do("connect")
+    assert answer.status_code == 502
+    assert 'role="alert"' in answer.content.decode()
+    assert await RemoteAccount.objects.acount() == 0
+
+
+@pytest.mark.parametrize(
+    "told", [{"token_endpoint": "https://10.0.0.1/token"}, {"token_endpoint": "http://evil.example/token"}]
+)
+async def test_code_is_not_sent_to_an_address_that_is_not_public(browser: Browser, remote: RemoteSite, told: Any):
+    remote.around = tell(**told)
+    answer = await browser.come_back(await remote.consent(await browser.begin()))
+    assert answer.status_code == 400
+    assert "reached" in answer.content.decode()
+
+
+async def test_private_hosts_are_those_that_the_project_names(settings: Any, transactional_db: None):
+    for hosts, expected in ([], outside.NotAllowed), (["localhost"], None):
+        settings.AGUI = {"MCP": {"AUTH_HOSTS": hosts}}
+        asked = outside._addresses_of(outside.httpx2.URL("https://localhost/token"))
+        if expected:
+            with pytest.raises(expected):
+                await asked
+        else:
+            assert await asked
+
+
+@pytest.mark.parametrize(
+    ("url", "is_allowed"),
+    [
+        ("https://1.1.1.1/token", True),
+        ("http://1.1.1.1/token", False),
+        ("https://ada@1.1.1.1/token", False),
+        ("ftp://1.1.1.1/token", False),
+        ("https://127.0.0.1/token", False),
+        ("https://192.168.1.1/token", False),
+        ("https://[::1]/token", False),
+        ("https://[fd00::1]/token", False),
+        ("https://168.63.129.16/token", False),
+    ],
+)
+async def test_addresses_are_public_and_secure(url: str, is_allowed: bool):
+    asked = outside._addresses_of(outside.httpx2.URL(url))
+    if is_allowed:
+        assert await asked == ["1.1.1.1"]
+    else:
+        with pytest.raises(outside.NotAllowed):
+            await asked
+
+
+async def test_no_redirect_is_followed_at_the_same_site(browser: Browser, remote: RemoteSite):
+    async def redirect(scope: Any, message: Any, send: Any) -> bool:
+        if scope["path"] == "/token":
+            return await respond(send, 307, location=f"{remote.url}/elsewhere")
+        return False
+
+    landed = await remote.consent(await browser.begin())
+    remote.around = redirect
+    assert (await browser.come_back(landed)).status_code == 400
+    assert "/elsewhere" not in paths(remote)
+
+
+async def test_no_redirect_is_followed(browser: Browser, remote: RemoteSite):
+    async with remote_site() as evil:
+
+        async def redirect(scope: Any, message: Any, send: Any) -> bool:
+            if scope["path"] == "/token":
+                return await respond(send, 307, location=f"{evil.url}/token")
+            return False
+
+        landed = await remote.consent(await browser.begin())
+        remote.around = redirect
+        assert (await browser.come_back(landed)).status_code == 400
+        assert evil.requests == []
+
+
+async def test_token_does_not_follow_a_redirect(client: Client, browser: Browser, remote: RemoteSite, settings: Any):
+    await browser.connect(remote)
+    agent(settings, say("Hi."))
+    async with remote_site() as evil:
+
+        async def redirect(scope: Any, message: Any, send: Any) -> bool:
+            return await respond(send, 307, location=evil.mcp_url)
+
+        remote.around = redirect
+        await client.run("Hi")
+        assert evil.requests == []
+
+
+@pytest.mark.parametrize("body", [b"x" * 300_000, zlib.compress(b"x" * 10**7)])
+async def test_long_answers_are_refused(browser: Browser, remote: RemoteSite, body: bytes):
+    encoding = {} if body[0] == 120 and body[1] == 120 else {"content_encoding": "deflate"}
+
+    async def around(scope: Any, message: Any, send: Any) -> bool:
+        if scope["path"] != "/.well-known/oauth-protected-resource/mcp":
+            return False
+        return await respond(send, 200, body, content_type="application/json", **encoding)
+
+    remote.around = around
+    answer = await browser.do("connect")
+    assert answer.status_code == 502
+    assert "reached" in answer.content.decode()
+
+
+@pytest.mark.parametrize("way", ["long", "compressed"])
+async def test_long_result_of_a_tool_fails_its_call(
+    client: Client, browser: Browser, remote: RemoteSite, settings: Any, monkeypatch: Any, way: str
+):
+    await browser.connect(remote)
+    monkeypatch.setattr(outside, "MAX_RESULT_BYTES", 10_000)
+    result = {"content": [{"type": "text", "text": "x" * (20_000 if way == "long" else 10)}]}
+
+    async def around(scope: Any, message: Any, send: Any) -> bool:
+        if b'"tools/call"' not in message["body"]:
+            return False
+        body = json.dumps({"jsonrpc": "2.0", "id": json.loads(message["body"])["id"], "result": result}).encode()
+        encoding = {} if way == "long" else {"content_encoding": "deflate"}
+        body = body if way == "long" else zlib.compress(body)
+        return await respond(send, 200, body, content_type="application/json", **encoding)
+
+    remote.around = around
+    llm = agent(settings, call("shop_whoami", _id="c1"), say("Done."))
+    await client.run("Who?")
+    assert "did not answer" in str(results_of(llm.requests[1])["c1"].content)
+
+
+def test_menu_has_the_page(settings: Any, tmp_path: Path):
+    menu = Template('{% include "agui/pages.html" with agent="agui" %}')
+    configure(settings, tmp_path, {"shop": {"url": "https://shop.example/mcp"}})
+    assert PAGE not in menu.render(Context())
+    configure(settings, tmp_path, {"shop": {"url": "https://shop.example/mcp", "auth": "oauth"}})
+    assert f'<a href="{PAGE}">Your accounts at other services</a>' in menu.render(Context())
+
+
+async def test_client_of_the_settings_is_used(browser: Browser, remote: RemoteSite, settings: Any, tmp_path: Path):
+    from mcp.shared.auth import OAuthClientInformationFull
+
+    uri = f"{SITE}{PAGE}shop/callback/"
+    client = OAuthClientInformationFull(
+        client_id="by-hand", client_secret="hush", redirect_uris=[uri], token_endpoint_auth_method="client_secret_post"
+    )
+    remote.accounts.clients["by-hand"] = client.model_copy(update={"scope": "read"})
+    own = {"clientId": "by-hand", "clientSecret": "hush", "scopes": ["read"]}
+    configure(settings, tmp_path, {"shop": {"url": remote.mcp_url, "auth": "oauth", "oauth": own}})
+    asked = query_of(address := await browser.begin())
+    assert (asked["client_id"], asked["scope"]) == ("by-hand", "read")
+    assert (await browser.come_back(await remote.consent(address))).status_code == 303
+    assert [path for path, _, form in remote.requests if "hush" in form.values()] == ["/token"]
+    assert "/register" not in paths(remote)
+    assert "hush" not in repr(configured_servers())
+
+
+async def test_document_is_what_servers_read(remote: RemoteSite):
+    answer = await AsyncClient().get(f"{PAGE}client.json")
+    document = json.loads(answer.content)
+    assert document["client_id"] == f"{SITE}{PAGE}client.json"
+    assert document["redirect_uris"] == [f"{SITE}{PAGE}shop/callback/"]
+    assert document["token_endpoint_auth_method"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"command": "x", "auth": "oauth"}, '"auth" is for a "url"'),
+        ({"url": "http://shop.example/mcp", "auth": "oauth"}, "begins with https"),
+        ({"url": "https://a@shop.example/mcp", "auth": "oauth"}, '"auth" is for a "url"'),
+        ({"url": "https://shop.example/mcp", "auth": "oauth", "type": "sse"}, '"auth" is for a "url"'),
+        ({"url": "https://shop.example/mcp", "auth": "secret-token"}, "'auth'"),
+        ({"url": "https://shop.example/mcp", "auth": "oauth", "oauth": {"clientSecret": "hush"}}, "'oauth'"),
+    ],
+)
+def test_mistakes_in_the_file_are_told(tmp_path: Path, entry: dict[str, Any], words: str):
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"shop": entry}}))
+    with pytest.raises(ValueError, match=re.escape(words)) as raised:
+        read_servers(tmp_path / "mcp.json")
+    assert "hush" not in str(raised.value)
+    assert "secret-token" not in str(raised.value)
+
+
+# --- Tokens
+
+
+async def test_tokens_are_secret(
+    client: Client, browser: Browser, user: Any, remote: RemoteSite, settings: Any, caplog: Any
+):
+    caplog.set_level(logging.DEBUG)
+    await browser.connect(remote)
+    agent(settings, call("shop_whoami", _id="c1"), say("Done."))
+    events = await client.run("Who?")
+    row = await account(user)
+    kept = [*remote.accounts.access, *remote.accounts.refresh]
+    exported = b"".join([chunk async for chunk in (await client.get("export/")).streaming_content]).decode()
+    user.is_staff = user.is_superuser = True
+    await user.asave()
+    shown = await browser.page() + json.dumps(events) + exported + repr(row.__dict__)
+    assert '"server": "shop"' in exported
+    assert kept
+    assert not [secret for secret in kept if secret in shown or secret in caplog.text]
+    assert row.tokens not in exported
+
+
+async def test_tokens_are_read_with_an_old_key(browser: Browser, user: Any, remote: RemoteSite, settings: Any):
+    await browser.connect(remote)
+    old = settings.SECRET_KEY
+    settings.SECRET_KEY = "another" * 9
+    assert await headers_of(user) is None
+    settings.SECRET_KEY_FALLBACKS = [old]
+    assert await headers_of(user) is not None
+
+
+async def test_tokens_can_not_be_moved_to_another_row(browser: Browser, user: Any, other: Any, remote: RemoteSite):
+    await browser.connect(remote)
+    await RemoteAccount.objects.acreate(user=other, server="shop", tokens=(await account(user)).tokens)
+    assert await headers_of(other) is None
+
+
+async def test_tokens_are_for_one_address(
+    browser: Browser, user: Any, remote: RemoteSite, settings: Any, tmp_path: Path
+):
+    await browser.connect(remote)
+    configure(settings, tmp_path, {"shop": {"url": "https://evil.example/mcp", "auth": "oauth"}})
+    assert await headers_of(user) is None
+
+
+async def test_token_is_renewed_before_its_end_and_once(
+    browser: Browser, user: Any, remote: RemoteSite, settings: Any, clock: Clock
+):
+    clock.stop()
+    await browser.connect(remote)
+    first = await headers_of(user)
+    clock.advance(LIFETIME - 61)
+    assert await headers_of(user) == first
+    clock.advance(2)
+    renewed = await asyncio.gather(*(headers_of(user) for _ in range(5)))
+    assert len({*renewed}) == 1
+    assert renewed[0] != first
+    assert [form["grant_type"] for path, _, form in remote.requests if path == "/token"] == [
+        "authorization_code",
+        "refresh_token",
+    ]
+
+
+async def test_renewing_that_fails_for_now_keeps_the_token(
+    browser: Browser, user: Any, remote: RemoteSite, clock: Clock
+):
+    clock.stop()
+    await browser.connect(remote)
+    first = await headers_of(user)
+    clock.advance(LIFETIME)
+
+    async def fail(scope: Any, message: Any, send: Any) -> bool:
+        return await respond(send, 503)
+
+    remote.around = fail
+    assert await headers_of(user) == first
+    remote.around = None
+    assert await headers_of(user) == first, "not yet"
+    clock.advance(31)
+    assert await headers_of(user) not in (None, first)
+
+
+async def test_stopped_run_does_not_lose_a_renewed_token(browser: Browser, user: Any, remote: RemoteSite, clock: Clock):
+    clock.stop()
+    await browser.connect(remote)
+    clock.advance(LIFETIME)
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def wait(scope: Any, message: Any, send: Any) -> bool:
+        asked.set()
+        await go_on.wait()
+        return False
+
+    remote.around = wait
+    run = asyncio.create_task(headers_of(user))
+    await asked.wait()
+    run.cancel()
+    await asyncio.gather(run, return_exceptions=True)
+    other = asyncio.create_task(headers_of(user))
+    go_on.set()
+    assert await asyncio.wait_for(other, 20) is not None
+    assert len(remote.accounts.refresh) == 1
+    assert paths(remote).count("/token") == 2
+
+
+async def test_account_that_is_disconnected_while_it_is_renewed_stays_so(
+    browser: Browser, user: Any, remote: RemoteSite, clock: Clock
+):
+    clock.stop()
+    await browser.connect(remote)
+    clock.advance(LIFETIME)
+
+    async def disconnect(scope: Any, message: Any, send: Any) -> bool:
+        if scope["path"] == "/token":
+            await RemoteAccount.objects.all().adelete()
+        return False
+
+    remote.around = disconnect
+    assert await headers_of(user) is None
+    assert not remote.accounts.access.keys() - {*list(remote.accounts.access)[:1]}, "the new token was revoked"
+
+
+async def test_what_has_changed_while_a_token_is_renewed_stays(
+    browser: Browser, user: Any, remote: RemoteSite, clock: Clock
+):
+    clock.stop()
+    await browser.connect(remote)
+    clock.advance(LIFETIME)
+
+    async def change(scope: Any, message: Any, send: Any) -> bool:
+        if scope["path"] == "/token":
+            await RemoteAccount.objects.aupdate(tokens="newer")
+        return False
+
+    remote.around = change
+    await headers_of(user)
+    assert (await account(user)).tokens == "newer"
+
+
+async def test_token_that_ended_early_is_renewed_and_the_call_goes_on(
+    client: Client, browser: Browser, remote: RemoteSite, settings: Any
+):
+    await browser.connect(remote)
+    llm = agent(settings, say("Hi."), call("shop_whoami", _id="c1"), say("Done."))
+    await client.run("Hi")
+    remote.accounts.access.clear()
+    await client.run("Who?")
+    assert results_of(llm.requests[2])["c1"].content == "ada"
+
+
+async def test_revoked_token_is_told_with_the_page(client: Client, browser: Browser, remote: RemoteSite, settings: Any):
+    await browser.connect(remote)
+
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    llm = agent(settings, [wait(go_on, reached), call("shop_whoami", _id="c1")], say("Connect it."), say("Nothing."))
+    run = asyncio.create_task(client.run("Who?"))
+    await reached.wait()
+    remote.accounts.access.clear()
+    remote.accounts.refresh.clear()
+    go_on.set()
+    await run
+    told = str(results_of(llm.requests[1])["c1"].content)
+    assert f"{SITE}{PAGE}" in told
+    assert "not connected" in told
+    assert llm.requests[1].tools == {}
+    assert remote.accounts.calls == []
+    assert "has ended the connection" in await browser.page()
+    await client.run("Again")
+    assert llm.requests[2].tools == {}
+    await browser.connect(remote)
+    assert "has ended the connection" not in await browser.page()
+
+
+@pytest.mark.parametrize("way", ["disabled", "disconnected"])
+async def test_next_call_is_refused(
+    client: Client, browser: Browser, user: Any, remote: RemoteSite, settings: Any, way: str
+):
+    await browser.connect(remote)
+
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    second = [wait(go_on, reached), call("shop_whoami", _id="c2")]
+    llm = agent(settings, call("shop_whoami", _id="c1"), second, say("Done."))
+    run = asyncio.create_task(client.run("Who?"))
+    await reached.wait()
+    if way == "disabled":
+        user.is_active = False
+        await user.asave()
+    else:
+        await browser.do("disconnect")
+    go_on.set()
+    await run
+    assert remote.accounts.calls == [("whoami", "ada")]
+    assert "not connected" in str(results_of(llm.requests[2])["c2"].content)
+
+
+async def test_disconnecting_deletes_even_if_the_server_is_away(browser: Browser, user: Any, remote: RemoteSite):
+    await browser.connect(remote)
+
+    async def fail(scope: Any, message: Any, send: Any) -> bool:
+        return await respond(send, 503)
+
+    remote.around = fail
+    assert (await browser.do("disconnect")).status_code == 303
+    assert await headers_of(user) is None
+    assert await RemoteAccount.objects.acount() == 0
+
+
+async def test_server_that_forgot_this_project_is_registered_at_anew(browser: Browser, remote: RemoteSite):
+    landed = await remote.consent(await browser.begin())
+    remote.accounts.clients.clear()
+    assert (await browser.come_back(landed)).status_code == 400
+    await browser.connect(remote)
+    assert len(remote.accounts.clients) == 1
+
+
+async def test_visitors_have_no_accounts(remote: RemoteSite, settings: Any, transactional_db: None):
+    llm = ScriptedModel([say("Hi.")])
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=llm), require_authenticated=False)
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    visitor = Client(None)
+    await visitor.run("Hi")
+    assert llm.requests[0].tools == {}
+    answer = await visitor.http.get(PAGE)
+    assert answer.status_code == 401
+    assert remote.requests == []
+
+
+# --- This engine as the other site
+
+
+async def test_user_connects_at_a_site_of_this_engine(browser: Browser, user: Any, settings: Any, tmp_path: Path):
+    """Discovery, a client id metadata document, consent, `iss`, renewing and revoking, with the part `oauth`."""
+    pytest.importorskip("oauth2_provider")
+    hosting = importlib.import_module("engine.hosting")
+    hosting.open_doors(settings)
+    oauth_routes = settings.ROOT_URLCONF.urlpatterns
+    await hosting.add_client(f"{SITE}{PAGE}client.json", f"{SITE}{PAGE}shop/callback/", registration_source="cimd")
+    async with serving(ASGIHandler(), grace_seconds=10) as url:
+        configure(settings, tmp_path, {"shop": {"url": f"{url}/agent/mcp/", "auth": "oauth"}}, ENDPOINT=True)
+        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": oauth_routes})
+        address = await browser.begin()
+        assert query_of(address)["client_id"] == f"{SITE}{PAGE}client.json"
+        person = hosting_person()
+        await person.visit(address)
+        assert query_of(person.landed)["iss"] == url
+        answer = await browser.come_back(person.landed)
+        assert answer.status_code == 303
+        (server,) = configured_servers()
+        first = await tokens.headers_of(user, server)
+        assert first
+        async with httpx2.AsyncClient() as http:
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+            accepts = {"Accept": "application/json, text/event-stream"}
+            listed = await http.post(str(server.url), json=body, headers={**dict(first), **accepts})
+            assert listed.status_code == 200
+            second = await tokens.headers_after_refusal(user, server, first)
+            assert second not in (None, first)
+            await browser.do("disconnect")
+            gone = await http.post(str(server.url), json=body, headers={**dict(second or ()), **accepts})
+            assert gone.status_code == 401
+
+
+def hosting_person() -> Any:
+    """A person who signs in there in a browser of their own and agrees."""
+    return importlib.import_module("engine.test_oauth_python_client").Person(True)
+
+
+# --- What the manual says
+
+
+def test_file_of_the_manual_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = pages.read("mcp.md").partition("\n## Accounts at other services\n")[2]
+    example = re.search(r"```json\n(.*?)```", text, re.DOTALL)
+    assert example
+    monkeypatch.setenv("MAIL_SECRET", "hush")
+    (tmp_path / "mcp.json").write_text(example[1])
+    shop, mail = read_servers(tmp_path / "mcp.json")
+    assert (shop.auth, shop.oauth, mail.auth) == ("oauth", None, "oauth")
+    assert mail.oauth
+    assert (mail.oauth.client_id, mail.oauth.client_secret, mail.oauth.scopes) == ("our-id", "hush", ("read",))
+
+
+def test_address_to_come_back_to_is_that_of_the_manual(settings: Any):
+    settings.AGUI = {"MCP": {"SITE_URL": "https://agent.example.com"}}
+    address = clients.redirect_uri("https://agent.example.com", Server(name="mail", url="https://mail.example.com/mcp"))
+    assert f"`{address}`" in pages.read("mcp.md")
+    assert f"`{PAGE}client.json`" in pages.read("mcp.md")
+
+
+def test_choices_of_the_manual_are_those_of_the_setting():
+    choices = McpSettings.model_fields["pin"].annotation
+    table = pages.read("mcp.md").partition('| `AGUI["MCP"]["PIN"]` |')[2]
+    assert re.findall(r'^\| `"(\w+)"` \|', table, re.MULTILINE) == [*get_args(choices)]
