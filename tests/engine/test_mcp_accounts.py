@@ -9,6 +9,7 @@ import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, get_args
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,9 +17,13 @@ pytest.importorskip("fastmcp")
 
 import httpx2
 from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user_model
+from django.core.checks import run_checks
 from django.core.handlers.asgi import ASGIHandler
+from django.db import transaction
 from django.template import Context, Template
 from django.test import AsyncClient
+from servers import wait_until
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.contrib.mcp import connections, outside
@@ -114,6 +119,12 @@ async def account(user: Any) -> RemoteAccount:
     return await RemoteAccount.objects.aget(user=user)
 
 
+async def both_tokens_are_revoked(remote: RemoteSite) -> None:
+    await asyncio.to_thread(wait_until, lambda: len(remote.accounts.revoked) == 2)
+    assert not remote.accounts.access
+    assert not remote.accounts.refresh
+
+
 # --- Connecting
 
 
@@ -139,7 +150,7 @@ async def test_user_connects_calls_and_disconnects(client: Client, browser: Brow
 
     await browser.do("disconnect")
     assert await RemoteAccount.objects.acount() == 0
-    assert len(remote.accounts.revoked) == 2, "both tokens are revoked"
+    await both_tokens_are_revoked(remote)
     await client.run("Who?")
     assert llm.requests[3].tools == {}
 
@@ -457,6 +468,24 @@ async def test_long_answers_are_refused(browser: Browser, remote: RemoteSite, bo
     assert "reached" in answer.content.decode()
 
 
+async def test_answer_that_never_ends_is_given_up(browser: Browser, remote: RemoteSite, monkeypatch: Any):
+    monkeypatch.setattr(outside, "TOTAL_SECONDS", 0.2)
+    gone = asyncio.Event()
+
+    async def drip(scope: Any, message: Any, send: Any) -> bool:
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+        while not gone.is_set():
+            await send({"type": "http.response.body", "body": b" ", "more_body": True})
+            await asyncio.sleep(0.01)
+        return True
+
+    remote.around = drip
+    answer = await browser.do("connect")
+    gone.set()
+    assert answer.status_code == 502
+    assert "reached" in answer.content.decode()
+
+
 @pytest.mark.parametrize("way", ["long", "compressed"])
 async def test_long_result_of_a_tool_fails_its_call(
     client: Client, browser: Browser, remote: RemoteSite, settings: Any, monkeypatch: Any, way: str
@@ -477,6 +506,23 @@ async def test_long_result_of_a_tool_fails_its_call(
     llm = agent(settings, call("shop_whoami", _id="c1"), say("Done."))
     await client.run("Who?")
     assert "did not answer" in str(results_of(llm.requests[1])["c1"].content)
+
+
+@pytest.mark.parametrize(
+    ("site", "auth", "ids"),
+    [
+        (None, "oauth", ["agui_mcp.W001"]),
+        ("http://us.example", "oauth", ["agui_mcp.W001"]),
+        (SITE, "oauth", []),
+        (None, None, []),
+    ],
+)
+def test_deployment_without_a_fixed_address_is_found(
+    settings: Any, tmp_path: Path, site: str | None, auth: str | None, ids: list[str]
+):
+    configure(settings, tmp_path, {"shop": {"url": "https://shop.example/mcp", "auth": auth}}, SITE_URL=site)
+    found = [message.id for message in run_checks(include_deployment_checks=True)]
+    assert [each for each in found if each.startswith("agui_mcp")] == ids
 
 
 def test_menu_has_the_page(settings: Any, tmp_path: Path):
@@ -739,6 +785,32 @@ async def test_disconnecting_deletes_even_if_the_server_is_away(browser: Browser
     assert await RemoteAccount.objects.acount() == 0
 
 
+async def test_tokens_of_a_deleted_user_are_revoked(browser: Browser, user: Any, remote: RemoteSite):
+    await browser.connect(remote)
+
+    @sync_to_async
+    def begin_to_delete() -> None:
+        with transaction.atomic():
+            user.delete()
+            transaction.set_rollback(True)
+
+    await begin_to_delete()
+    assert await RemoteAccount.objects.aget()
+    assert remote.accounts.revoked == [], "the user is still there"
+    await get_user_model().objects.all().adelete()
+    await both_tokens_are_revoked(remote)
+
+
+async def test_user_is_deleted_without_the_library(
+    browser: Browser, user: Any, remote: RemoteSite, monkeypatch: Any, caplog: Any
+):
+    await browser.connect(remote)
+    monkeypatch.setattr(tokens, "revoke_later", Mock(side_effect=ModuleNotFoundError))
+    await user.adelete()
+    assert await get_user_model().objects.acount() == 0
+    assert "ModuleNotFoundError" in caplog.text
+
+
 async def test_server_that_forgot_this_project_is_registered_at_anew(browser: Browser, remote: RemoteSite):
     landed = await remote.consent(await browser.begin())
     remote.accounts.clients.clear()
@@ -790,8 +862,12 @@ async def test_user_connects_at_a_site_of_this_engine(browser: Browser, user: An
             second = await tokens.headers_after_refusal(user, server, first)
             assert second not in (None, first)
             await browser.do("disconnect")
-            gone = await http.post(str(server.url), json=body, headers={**dict(second or ()), **accepts})
-            assert gone.status_code == 401
+            headers = {**dict(second or ()), **accepts}
+
+            def is_refused() -> bool:
+                return httpx2.post(str(server.url), json=body, headers=headers).status_code == 401
+
+            await asyncio.to_thread(wait_until, is_refused)
 
 
 def hosting_person() -> Any:

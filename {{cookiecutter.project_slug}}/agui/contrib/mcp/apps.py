@@ -3,12 +3,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
+from django.core import checks
+from django.db import transaction
+from django.db.models.signals import post_delete
 from django.urls import reverse
 from django.utils.translation import pgettext_lazy
 
 from agui import conf
+from agui.contrib.mcp.checks import check_deployment
 from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.servers import Server, oauth_servers, shows_apps
+from agui.lazy_import import LazyImport
 from agui.part_values import Outdated, PersonalData
 from agui.parts import Part
 
@@ -16,7 +21,11 @@ if TYPE_CHECKING:
     from pydantic_ai.toolsets import AbstractToolset
 
     from agui.actor import Actor
+    from agui.contrib.mcp.accounts import tokens
     from agui.deps import AgentDeps
+else:
+    # This module imports models, which don't exist yet when Django imports this one.
+    tokens = LazyImport("agui.contrib.mcp.accounts.tokens")
 
 
 # Ours, digests, and what is encrypted: `form` has what the user was shown.
@@ -56,12 +65,33 @@ def check_apps(servers: Iterable[Server]) -> None:
             raise conf.mistake(error, "MCP", "CONFIG")
 
 
+def revoke_tokens(instance: Any, using: str, **kwargs: Any) -> None:
+    """Revoke the tokens of an account that has been deleted, alone or with its user."""
+    row_id, sealed = instance.pk, instance.tokens
+
+    def revoke() -> None:
+        tokens.revoke_later(row_id, sealed)
+
+    if sealed:
+        # Robust: without the library, which is an extra, the row is deleted all the same.
+        transaction.on_commit(revoke, using=using, robust=True)
+
+
 class McpConfig(Part):
     name = "agui.contrib.mcp"
     label = "agui_mcp"
     verbose_name = "Agent: MCP"
     settings = McpSettings
     page_modules = {"composer:approvals": "agui_mcp/waiting.js"}
+
+    def ready(self) -> None:
+        checks.register(check_deployment, deploy=True)
+        # Only a signal also reports the rows that are deleted with their user.
+        post_delete.connect(
+            revoke_tokens,
+            sender=self.get_model("RemoteAccount"),
+            dispatch_uid="agui.revoke_tokens",  # Tests that change INSTALLED_APPS call it again.
+        )
 
     def prepare(self) -> None:
         settings = conf.part(McpSettings)

@@ -16,6 +16,8 @@ MAX_BYTES = 256_000
 MAX_RESULT_BYTES = 20_000_000
 CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 10.0
+TOTAL_SECONDS = 20.0
+"""The time for a whole answer, of which a server could send a byte now and then."""
 HEADERS = {"User-Agent": "agui-django", "Accept": "application/json", "Accept-Encoding": "identity"}
 PORTS = {"https": 443, "http": 80}
 
@@ -43,6 +45,13 @@ class OutsideTransport(httpx2.AsyncBaseTransport):
         self._inner = httpx2.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            async with asyncio.timeout(TOTAL_SECONDS):
+                return await self._answer(request)
+        except TimeoutError:
+            raise httpx2.ReadTimeout("The whole answer took too long.") from None
+
+    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
         hosts = [request.url.host]
         if _origin_of(request.url) != self._home:
             hosts = await _addresses_of(request.url)

@@ -79,7 +79,7 @@ class AccountsPage(AccountsView):
             return await self._connect(request, actor, server)
         if do != "disconnect":
             raise BadRequest("do is connect or disconnect.")
-        await tokens.disconnect(actor.user, server)
+        await in_database(tokens.disconnect, actor.user, server)
         return _see(clients.path_of("mcp-accounts"))
 
     async def _show(self, request: HttpRequest, actor: Actor, **context: Any) -> HttpResponse:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -27,6 +28,9 @@ ATTEMPT_MINUTES = 10
 LEASE = timedelta(seconds=30)
 AGAIN = timedelta(seconds=30)
 POLL_SECONDS = 0.1
+
+# A process that ends waits for it.
+_revoking = ThreadPoolExecutor(4, thread_name_prefix="agui-mcp-revoking")
 
 
 # --- Connecting
@@ -122,13 +126,15 @@ def _load(user: Any, server: Server) -> RemoteAccount | None:
 
 def _grant_of(row: RemoteAccount | None, server: Server) -> Grant | None:
     """Read the tokens of a row. Those of another address than the server's now are none."""
-    if row is None:
-        return None
+    grant = _read(row.pk, row.tokens) if row is not None else None
+    return grant if grant is not None and grant.client.server_url == server.url else None
+
+
+def _read(row_id: UUID, sealed: str) -> Grant | None:
     try:
-        grant = Grant.model_validate(unseal(row.pk, TOKENS, row.tokens))
+        return Grant.model_validate(unseal(row_id, TOKENS, sealed))
     except (Unreadable, ValidationError):
         return None
-    return grant if grant.client.server_url == server.url else None
 
 
 # --- Renewing
@@ -189,18 +195,19 @@ def _end(row: RemoteAccount) -> None:
 # --- Disconnecting
 
 
-async def disconnect(user: Any, server: Server) -> None:
-    """Delete the tokens of a user, then tell the server."""
-    grant = await in_database(_take, user, server)
+def disconnect(user: Any, server: Server) -> None:
+    RemoteAccount.objects.filter(user=user, server=server.name).delete()
+
+
+def revoke_later(row_id: UUID, sealed: str) -> None:
+    """Tell the server, in a thread, that the tokens of a deleted row are no longer used."""
+    grant = _read(row_id, sealed)
     if grant is not None:
-        await revoke(grant)
+        _revoking.submit(_revoke, grant)
 
 
-def _take(user: Any, server: Server) -> Grant | None:
-    rows = RemoteAccount.objects.filter(user=user, server=server.name)
-    row = rows.first()
-    rows.delete()
-    return _grant_of(row, server) if row is not None and row.tokens else None
+def _revoke(grant: Grant) -> None:
+    asyncio.run(revoke(grant))
 
 
 def _digest(text: str) -> str:
