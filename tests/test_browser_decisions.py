@@ -1,5 +1,6 @@
-"""No finding of axe-core on the pages on which users decide: notifications, calls of other apps, connected apps."""
+"""No finding of axe-core on the pages on which users decide: notifications, calls, connected apps and accounts."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -20,9 +21,11 @@ RECEIVER = "127.0.0.1:9"  # Allowed, but private: the test fails without a netwo
 PATH = "hook" * 20
 SETTINGS = f"""
 INSTALLED_APPS += ["oauth2_provider"]
-AGUI["MCP"] = {{"ENDPOINT": True}}
+AGUI["MCP"] = {{"ENDPOINT": True, "CONFIG": "mcp.json"}}
 AGUI["NOTIFICATIONS"] = {{"MAIL": "opt_in", "WEBHOOK_HOSTS": ["{RECEIVER}", "*.example.com"]}}
 """
+REMOTE = {"auth": "oauth", "url": f"http://{RECEIVER}/mcp"}
+SERVERS = {"mcpServers": dict.fromkeys(["mail", "a-shop-with-the-longest-name-ever"[:32], "notes"], REMOTE)}
 ROUTES = """
 urlpatterns += [path("", include("agui.contrib.oauth.urls"))]
 """
@@ -40,10 +43,10 @@ from datetime import timedelta
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 from oauth2_provider.models import get_access_token_model, get_application_model
-from agui.contrib.mcp.models import ClientQuestion
+from agui.contrib.mcp.models import ClientQuestion, RemoteAccount
 from agui.contrib.notifications.models import NotificationChoice
 
-for model in (get_application_model(), ClientQuestion, NotificationChoice):
+for model in (get_application_model(), ClientQuestion, NotificationChoice, RemoteAccount):
     model.objects.all().delete()
 about = dict(client_type="public", name="{LONG}", authorization_grant_type="authorization-code")
 for redirect in ("http://127.0.0.1/callback", "https://app.example.com/{PATH}"):
@@ -52,6 +55,8 @@ get_access_token_model().objects.create(
     user=get_user_model().objects.get(), application=app, token="x", scope="tools:read tools:write",
     expires=timezone.now() + timedelta(hours=1), resource=["URL/mcp"],
 )
+for server, values in (("mail", {{"tokens": "x", "connected_at": timezone.now()}}), ("notes", {{"is_over": True}})):
+    RemoteAccount.objects.create(user=get_user_model().objects.get(), server=server, **values)
 """
 AT_WORK = """
 from django.utils import timezone
@@ -70,6 +75,7 @@ def deciding(site: LiveProject, tmp_path_factory: pytest.TempPathFactory) -> Ite
     for name, text in (("config/settings", SETTINGS), ("config/urls", ROUTES), ("assistant/tools", TOOLS)):
         with (project / f"{name}.py").open("a") as file:
             file.write(text)
+    (project / "mcp.json").write_text(json.dumps(SERVERS))
     with serve(project) as live:
         yield live
 
@@ -87,7 +93,7 @@ def press(page: Page, value: str) -> None:
 def menu(page: Page, live: LiveProject) -> Iterator[str]:
     page.goto(live.url)
     page.locator(".avatar").click()
-    expect(page.locator("#account-menu a")).to_have_count(4)  # The admin's is the first.
+    expect(page.locator("#account-menu a")).to_have_count(5)  # The admin's is the first.
     yield "menu"
 
 
@@ -161,6 +167,19 @@ def connections(page: Page, live: LiveProject) -> Iterator[str]:
     yield "refused"
 
 
+def accounts(page: Page, live: LiveProject) -> Iterator[str]:
+    address = f"{live.url}/agent/mcp/accounts/"
+    page.goto(address)
+    expect(page.locator(".rows .framed")).to_have_count(3)
+    yield "accounts"
+    page.get_by_role("listitem").filter(has_text="longest").locator("button").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    yield "account-not-reached"
+    page.goto(f"{address}mail/callback/?state=unknown")
+    expect(page.get_by_role("alert")).to_be_visible()
+    yield "account-sign-in-unknown"
+
+
 @pytest.mark.parametrize("language", ["en", *at_night("ar", "ja")])
 def test_no_page_on_which_users_decide_has_a_finding(
     new_page: Callable[..., Page], deciding: LiveProject, person: dict, look, language: str
@@ -168,7 +187,7 @@ def test_no_page_on_which_users_decide_has_a_finding(
     deciding.manage("shell", "-c", BEGIN.replace("URL", deciding.url))
     page = new_page(storage_state=person, bypass_csp=True, reduced_motion="reduce")
     page.context.add_cookies([{"name": "django_language", "value": language, "url": deciding.url}])
-    for state in chain(*(pages(page, deciding) for pages in (menu, notifications, approvals, connections))):
+    for state in chain(*(pages(page, deciding) for pages in (menu, notifications, approvals, connections, accounts))):
         expect(page.locator("html")).to_have_attribute("lang", language)
         for name, window in (("wide", WINDOW), ("phone", PHONE)):
             page.set_viewport_size(window)
