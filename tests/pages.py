@@ -229,8 +229,8 @@ def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Calla
         for number, page in enumerate(pages):
             page.screenshot(path=Path(directory) / f"{request.node.name}-{number}.png")
     for page in pages:
-        page.unroute_all(behavior="ignoreErrors")  # of a request that is still on its way
-        page.context.unroute_all(behavior="ignoreErrors")
+        if not page.is_closed():
+            page.unroute_all(behavior="ignoreErrors")  # of a request that is still on its way
         page.context.close()
     assert errors == []
 

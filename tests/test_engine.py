@@ -20,7 +20,7 @@ def run_engine_tests(
     project: Path, *arguments: str | Path, prefix: Sequence[str] = (), processes: int = 0, **settings: str
 ) -> str:
     """What pytest prints of tests that pass; all of them, in one process or in several."""
-    pytest_command = ["-m", "pytest", "-q", "-rs"]
+    pytest_command = ["-m", "pytest", "-q", "-rsfE"]
     python_path = f"{project}{os.pathsep}{ENGINE.parent}"
     done = subprocess.run(
         [*prefix, project / ".venv/bin/python", *pytest_command, f"--numprocesses={processes}", *arguments],

@@ -259,6 +259,20 @@ async def test_code_is_used_once(host: Host):
     assert error_of(await host.redeem(code)) == "invalid_grant"
 
 
+async def test_code_that_comes_again_ends_the_tokens_that_it_gave(host: Host):
+    """The first who came with it may have been a thief (RFC 6749, 4.1.2)."""
+    await host.connect()
+    code = await host.get_code()
+    first = json.loads((await host.redeem(code)).content)
+    second = json.loads((await host.refresh(first["refresh_token"])).content)
+    assert error_of(await host.redeem("another-code")) == "invalid_grant"
+    assert text_of(await host.call("ping", token=second["access_token"])) == "pong"
+    assert error_of(await host.redeem(code)) == "invalid_grant"
+    assert (await host.call("ping", token=second["access_token"])).status_code == 401
+    assert error_of(await host.refresh(second["refresh_token"])) == "invalid_grant"
+    assert text_of(await host.call("ping")) == "pong", "those of another sign-in go on"
+
+
 async def test_code_of_another_host_is_refused(host: Host, user: Any):
     """A thief, who is a client of the same site, has got a code of Claude's."""
     await add_client("https://thief.example/client.json", "https://thief.example/cb", CALLBACK)

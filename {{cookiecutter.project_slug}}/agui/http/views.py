@@ -61,6 +61,7 @@ class AgentView:
 
     methods: ClassVar[frozenset[str]] = frozenset({"GET"})
     runs_agents: ClassVar[bool] = False
+    is_public: ClassVar[bool] = False
     # Django's middleware skips these views: `authenticate` and `enforce_csrf` know API tokens, too.
     csrf_exempt, login_required = True, False
 

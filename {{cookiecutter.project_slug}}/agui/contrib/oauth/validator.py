@@ -1,9 +1,12 @@
 """What a request to sign in must have, beyond what django-oauth-toolkit asks for."""
 
 import re
+from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 from django.http import QueryDict
+from oauth2_provider.models import get_refresh_token_model
 from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2 import WebApplicationServer
 from oauthlib.oauth2.rfc6749.errors import InvalidRequestError
@@ -49,14 +52,29 @@ class HostValidator(OAuth2Validator):
     def validate_code(
         self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        is_valid = super().validate_code(client_id, code, client, request, *args, **kwargs)
-        return bool(is_valid and request.user.is_active)
+        if not super().validate_code(client_id, code, client, request, *args, **kwargs):
+            # If it has been used, whoever has it now may have been the first (RFC 6749, 4.1.2).
+            get_refresh_token_model().revoke_family(_family_of(code))
+            return False
+        return bool(request.user.is_active)
+
+    def save_bearer_token(self, token: Any, request: Any, *args: Any, **kwargs: Any) -> None:
+        super().save_bearer_token(token, request, *args, **kwargs)
+        if request.grant_type == "authorization_code":
+            checksum = sha256(token["refresh_token"].encode()).hexdigest()
+            saved = get_refresh_token_model().objects.filter(token_checksum=checksum)
+            saved.update(token_family=_family_of(request.code))
 
     def validate_refresh_token(
         self, refresh_token: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
         is_valid = super().validate_refresh_token(refresh_token, client, request, *args, **kwargs)
         return bool(is_valid and request.user.is_active)
+
+
+def _family_of(code: str) -> UUID:
+    """Return the family of the tokens that a code gives, by which they are revoked together."""
+    return UUID(bytes=sha256(code.encode()).digest()[:16])
 
 
 def check_challenge(request: Any) -> None:

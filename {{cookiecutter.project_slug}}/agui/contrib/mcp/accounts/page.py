@@ -130,8 +130,9 @@ class CallbackPage(AccountsView):
 class ClientDocument(AgentView):
     """GET what this project says about itself to servers that take its address as a client id."""
 
+    is_public = True  # Servers read it, which have no account here.
+
     async def _check_and_respond(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
-        # Servers read it, which have no account here.
         self.check_method(request)
         if not oauth_servers():
             raise NotFound("No server wants accounts.")
