@@ -76,7 +76,7 @@ class Person:
         assert status == 200, page
         found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
         assert found
-        form = urlencode({"csrfmiddlewaretoken": found[1], "decision": "allow", "write": "on"})
+        form = urlencode({"csrfmiddlewaretoken": found[1], "decision": "allow", "scope": "tools:write"})
         sent = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.site.url}
         with self.browser.open("POST", path, form, sent) as answer:
             assert answer.status == 302, answer.read()

@@ -97,7 +97,8 @@ class Host:
         assert page.status_code == 200, page.content
         csrf = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.content.decode())
         assert csrf
-        form = {"csrfmiddlewaretoken": csrf[1], "decision": decision, **({"write": "on"} if write else {})}
+        scopes = (changes.get("scope") or self.asks["scope"]).split()
+        form = {"csrfmiddlewaretoken": csrf[1], "decision": decision, "scope": scopes if write else []}
         return await self.browser.post(self.question(**changes), form)
 
     async def get_code(self, **changes: Any) -> str:

@@ -246,17 +246,18 @@ async def read(response: Any) -> bytes:
     return b"" if response.streaming else bytes(response.content)
 
 
-async def all_rows_but_choices(attacker: Client) -> Any:
-    """All rows, without how the attacker wants to be told, which they may change."""
+async def all_rows_of_others(attacker: Client) -> Any:
+    """All rows, without what is the attacker's at each agent: how they are told, and accounts at other services."""
     found = await all_rows()
-    own = {repr(row) async for row in NotificationChoice.objects.filter(user=attacker.user).values_list()}
-    found["NotificationChoice"] = [row for row in found["NotificationChoice"] if repr(row) not in own]
+    for model in (NotificationChoice, RemoteAccount):
+        own = {repr(row[0]) async for row in model.objects.filter(user=attacker.user).values_list()}
+        found[model.__name__] = [row for row in found[model.__name__] if repr(row[0]) not in own]
     return found
 
 
 async def attack(attacker: Client, world: World, refuse_cookies: bool = False) -> None:
     """Ask for all that a world has, as somebody else."""
-    before = await all_rows_but_choices(attacker)
+    before = await all_rows_of_others(attacker)
     for route, of_route in groupby(all_requests(world), itemgetter(0)):
         for _, request, nowhere in of_route:
             if is_run(route, request.verb):
@@ -276,7 +277,7 @@ async def attack(attacker: Client, world: World, refuse_cookies: bool = False) -
                 assert response.status_code in codes, request
                 other = await nowhere.send(attacker.http, attacker.prefix)
                 assert (response.status_code, told) == (other.status_code, await read(other)), request
-        after = await all_rows_but_choices(attacker)
+        after = await all_rows_of_others(attacker)
         if "<" in route:
             assert after == before, route
         assert all(set(map(repr, before[name])) <= set(map(repr, after[name])) for name in before), route
@@ -332,11 +333,16 @@ def test_every_route_is_tried():
         assert "<" not in request.path, f"{route} has a parameter: say in PARAMETERS what stands for it."
 
 
-@pytest.mark.parametrize("route", by_day(route for route in ROUTES if route.endswith("/")))
+def takes_another_server(route: str) -> bool:
+    """Whether a route is tried elsewhere: in test_mcp_accounts.py and test_mcp_apps.py."""
+    return "<slug:server>" in route or "mcp/apps" in route
+
+
+@pytest.mark.parametrize(
+    "route", by_day(route for route in ROUTES if route.endswith("/") and not takes_another_server(route))
+)
 async def test_what_is_tried_on_others_works_on_ones_own(client: Client, route: str):
     works = set()
-    if "<slug:server>" in route:
-        pytest.skip("it takes a browser and the server's answer: test_mcp_accounts.py")
     for verb in sorted(methods_of(route), key=VERBS.index):
         async with world_of(client) as world:
             for way in requests(route, verb, world):

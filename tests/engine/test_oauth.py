@@ -9,11 +9,16 @@ pytest.importorskip("oauth2_provider")
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Permission
+from django.core.exceptions import ImproperlyConfigured
 from django.urls import resolve
+from django.utils.translation import gettext_lazy
 from oauth2_provider.models import AccessToken, Application, RefreshToken
 
-from agui import conf
+from agui import ToolRegistry, conf
+from agui.contrib.mcp.resources import resource
 from agui.contrib.oauth import connections
+from agui.contrib.oauth.conf import OauthSettings
+from agui.contrib.oauth.scopes import needed_scopes
 from agui.models import AuditRecord
 from engine import urls
 from engine.conftest import Client
@@ -214,6 +219,89 @@ async def test_scope_gives_nothing_that_the_user_may_not(host: Host):
 
 async def test_host_that_names_no_scope_may_read(host: Host):
     assert (await host.connect(scope=None))["scope"] == "tools:read"
+
+
+GROUPS = {"work": {"WORDS": gettext_lazy("Monday"), "PERMISSIONS": ["agui.view_run"]}}
+
+
+@pytest.fixture
+def groups(settings: Any, user: Any) -> None:
+    settings.AGUI = {**settings.AGUI, "OAUTH": {"GROUPS": GROUPS}}
+    user.user_permissions.add(Permission.objects.get(codename="view_run", content_type__app_label="agui"))
+
+
+@pytest.mark.usefixtures("groups")
+async def test_group_of_tools_is_a_scope_of_its_own(host: Host, settings: Any):
+    everything = "tools:read tools:write tools:work"
+    assert f'scope="{everything}"' in (await host.call("ping"))["WWW-Authenticate"]
+    assert (await document(host, "oauth-protected-resource/agent/mcp/"))["scopes_supported"] == everything.split()
+    settings.LANGUAGE_CODE = "de"
+    page = (await host.ask(scope=everything)).content.decode()
+    assert 'value="tools:work" checked> Montag' in page
+    await host.connect(scope="tools:read tools:write")
+    assert text_of(await host.call("echo", {"text": "hi"})) == "hi"
+    refused = await host.call("inspect")
+    assert refused.status_code == 403
+    assert f'scope="{everything}"' in refused["WWW-Authenticate"]
+    assert (await host.connect(scope=everything))["scope"] == everything
+    assert text_of(await host.call("inspect")) == "all is well"
+    listed = await host.browser.get("/oauth/connections/")
+    assert "Montag" in listed.content.decode()
+
+
+@pytest.mark.usefixtures("groups")
+async def test_user_keeps_a_group_from_a_host(host: Host):
+    assert (await host.connect(write=False, scope="tools:read tools:work"))["scope"] == "tools:read"
+    assert (await host.call("inspect")).status_code == 403
+
+
+@pytest.mark.usefixtures("groups")
+async def test_group_gives_no_permission(host: Host):
+    await host.user.user_permissions.aclear()
+    await host.connect(scope="tools:read tools:write tools:work")
+    assert b"Unknown tool" in (await host.call("inspect")).content
+
+
+def test_resources_of_a_group_need_its_scope(settings: Any):
+    settings.AGUI = {**settings.AGUI, "OAUTH": {"GROUPS": GROUPS}}
+    registry = ToolRegistry("reports")
+
+    @resource(registry, "shop://reports/{kind}", permission="agui.view_run")
+    def report(kind: str) -> str:
+        """A report."""
+        return kind
+
+    @resource(registry, "shop://terms")
+    def terms() -> str:
+        """The terms."""
+        return ""
+
+    def needed(method: str, **params: Any) -> list[str]:
+        return needed_scopes({"method": method, "params": params}, registry)
+
+    template = {"type": "ref/resource", "uri": "shop://reports/{kind}"}
+    assert needed("resources/read", uri="shop://reports/sales") == ["tools:read", "tools:work"]
+    assert needed("resources/subscribe", uri="shop://reports/sales") == ["tools:read", "tools:work"]
+    assert needed("completion/complete", ref=template) == ["tools:read", "tools:work"]
+    for uri in ("shop://terms", "shop://other", None, {}):
+        assert needed("resources/read", uri=uri) == ["tools:read"]
+    assert needed("completion/complete", ref="shop://reports/sales") == ["tools:read"]
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ({"read": GROUPS["work"]}, "neither read"),
+        ({"two words": GROUPS["work"]}, "small letters"),
+        ({"work": {"WORDS": "Work", "PERMISSIONS": []}}, "at least 1"),
+        ({"work": {"WORDS": 1, "PERMISSIONS": ["a.b"]}}, "write a text"),
+        ({"work": {"PERMISSIONS": ["a.b"]}}, "required"),
+    ],
+)
+def test_mistakes_in_groups_are_told(settings: Any, groups: Any, words: str):
+    settings.AGUI = {**settings.AGUI, "OAUTH": {"GROUPS": groups}}
+    with pytest.raises(ImproperlyConfigured, match=words):
+        conf.part(OauthSettings)
 
 
 # --- The end of a connection

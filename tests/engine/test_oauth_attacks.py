@@ -201,7 +201,7 @@ async def test_what_a_form_says_beside_the_decision_counts_for_nothing(host: Hos
     form = {
         "csrfmiddlewaretoken": host.browser.cookies["csrftoken"].value,
         "decision": "allow",
-        "write": "on",
+        "scope": "tools:write",
         "resource": f"{SITE}/second/mcp/",
         "code_challenge": "x" * 43,
         "state": "x",

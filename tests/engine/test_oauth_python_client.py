@@ -58,7 +58,7 @@ class Person:
             page = await browser.post(str(page.url), data=credentials | csrf(page))
             form = {"decision": "allow", **csrf(page)}
             if self.allows_changes.pop(0):
-                form["write"] = "on"
+                form["scope"] = "tools:write"
             answer = await browser.post(str(page.url), data=form, follow_redirects=False)
             self.landed = answer.headers["Location"]
 

@@ -20,7 +20,7 @@ from oauth2_provider.models import (
 from agui import clock
 from agui.actor import name_of
 from agui.contrib.oauth.consent import protected
-from agui.contrib.oauth.scopes import WORDS
+from agui.contrib.oauth.scopes import scopes
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Connected:
 
     @property
     def words(self) -> list[Any]:
-        return [WORDS[scope] for scope in WORDS if scope in self.scopes]
+        return [words for scope, words in scopes().items() if scope in self.scopes]
 
 
 def connected_apps(user: Any) -> list[Connected]:

@@ -21,7 +21,8 @@ from oauthlib.oauth2.rfc6749.errors import CustomOAuth2Error, OAuth2Error
 from agui.actor import name_of
 from agui.contrib.oauth.addresses import resource_of, site_url
 from agui.contrib.oauth.clients import is_local, may_fetch
-from agui.contrib.oauth.scopes import READ, WORDS, WRITE
+from agui.contrib.oauth.scopes import READ
+from agui.contrib.oauth.scopes import scopes as known_scopes
 from agui.contrib.oauth.validator import HostViewMixin, check_challenge, has_zero_byte
 
 
@@ -89,7 +90,8 @@ class ConsentView(HostViewMixin, BaseAuthorizationView):
 
     def _page(self, asked: Asked) -> HttpResponse:
         application, uri = asked.application, asked.redirect_uri
-        words = [{"name": scope, "words": WORDS[scope]} for scope in asked.scopes]
+        words = known_scopes()
+        asked_scopes = [{"name": scope, "words": words[scope]} for scope in asked.scopes]
         context = {
             "application": application,
             "client_host": urlsplit(application.client_id).hostname or "",
@@ -97,8 +99,8 @@ class ConsentView(HostViewMixin, BaseAuthorizationView):
             "is_local": is_local(uri),
             "account": name_of(self.request.user),
             "username": self.request.user.get_username(),
-            "scopes": words,
-            "may_refuse_write": READ in asked.scopes,
+            "scopes": asked_scopes,
+            "always": _always(asked.scopes),
         }
         response = render(self.request, "agui_oauth/consent.html", context)
         return protected(response, form_targets=[_origin(uri)])
@@ -137,11 +139,14 @@ def _resource(request: HttpRequest, asked: Any) -> str:
     return resource
 
 
+def _always(scopes: list[str]) -> list[str]:
+    """Return what an app gets if the person allows anything: to read, or else all it asks for."""
+    return [READ] if READ in scopes else scopes
+
+
 def _granted(scopes: list[str], request: HttpRequest) -> list[str]:
-    """Return the scopes that the person grants: they may keep an app from changing anything."""
-    if READ in scopes and "write" not in request.POST:
-        return [scope for scope in scopes if scope != WRITE]
-    return scopes
+    kept = {*_always(scopes), *request.POST.getlist("scope")}
+    return [scope for scope in scopes if scope in kept]
 
 
 def _with_issuer(url: str, request: HttpRequest) -> str:

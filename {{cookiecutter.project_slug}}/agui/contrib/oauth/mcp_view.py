@@ -5,6 +5,7 @@ connection that is revoked, or an account that is disabled, is refused at the ne
 """
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
@@ -16,7 +17,7 @@ from agui.blocking.executor import in_database
 from agui.contrib.mcp.caller import Connection
 from agui.contrib.mcp.views import McpView
 from agui.contrib.oauth.addresses import canonical_resource, document_url
-from agui.contrib.oauth.scopes import SCOPES, needed_scopes
+from agui.contrib.oauth.scopes import needed_scopes, scopes
 from agui.errors import Forbidden, Unauthorized
 from agui.http.auth import ask_hook, get_user
 from agui.http.tokens import bearer_token
@@ -42,7 +43,7 @@ class ConnectedMcpView(McpView):
         response = await super().__call__(request, **kwargs)
         if response.status_code == 401:
             error = "invalid_token" if bearer_token(request) else ""
-            response["WWW-Authenticate"] = _challenge(request, SCOPES, error)
+            response["WWW-Authenticate"] = _challenge(request, scopes(), error)
         return response
 
     async def _find_user(self, request: HttpRequest) -> Any:
@@ -83,8 +84,8 @@ def _find(token: str, resource: str) -> tuple[Any, Connection] | None:
     return row.user, connection
 
 
-def _challenge(request: HttpRequest, scopes: tuple[str, ...], error: str = "") -> str:
+def _challenge(request: HttpRequest, needed: Iterable[str], error: str = "") -> str:
     """Say where a host finds how to sign in, and what to ask for."""
-    values = {"error": error, "resource_metadata": document_url(request), "scope": " ".join(scopes)}
+    values = {"error": error, "resource_metadata": document_url(request), "scope": " ".join(needed)}
     pairs = [f'{name}="{value}"' for name, value in values.items() if value]
     return f"Bearer {', '.join(pairs)}"

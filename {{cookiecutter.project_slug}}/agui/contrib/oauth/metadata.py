@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from agui import conf
 from agui.contrib.oauth.addresses import canonical_resource, endpoint_at, site_url
 from agui.contrib.oauth.conf import OauthSettings
-from agui.contrib.oauth.scopes import SCOPES
+from agui.contrib.oauth.scopes import scopes
 from agui.namespaces import FIRST_AGENT
 
 AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]
@@ -37,7 +37,7 @@ def authorization_server(request: HttpRequest, path: str = "") -> HttpResponse:
         "code_challenge_methods_supported": ["S256"],
         "token_endpoint_auth_methods_supported": AUTH_METHODS,
         "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
-        "scopes_supported": list(SCOPES),
+        "scopes_supported": list(scopes()),
         "client_id_metadata_document_supported": True,
         "authorization_response_iss_parameter_supported": True,
     }
@@ -62,7 +62,7 @@ def protected_resource(request: HttpRequest, path: str = "") -> HttpResponse:
     document: dict[str, object] = {
         "resource": resource,
         "authorization_servers": [site],
-        "scopes_supported": list(SCOPES),
+        "scopes_supported": list(scopes()),
         "bearer_methods_supported": ["header"],
     }
     if name:

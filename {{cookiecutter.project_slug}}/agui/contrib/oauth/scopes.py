@@ -1,13 +1,16 @@
 """What a scope of a connection allows. The user's permissions count as well, at each call."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from agui.tools.registry import ToolRegistry
+from agui import conf
+from agui.contrib.mcp.resources import resources_of
+from agui.contrib.oauth.conf import OauthSettings
+from agui.tools.registry import ToolBinding, ToolRegistry
 
-READ, WRITE = "tools:read", "tools:write"
-SCOPES = (READ, WRITE)
+READ, WRITE, GROUP = "tools:read", "tools:write", "tools:"
 
 WORDS = {
     READ: _("Read what you may see: use tools that change nothing, resources and prompts"),
@@ -18,24 +21,49 @@ WORDS = {
 OPEN_METHODS = ("initialize", "ping", "server/discover")
 
 
-def needed_scopes(message: Any, registry: ToolRegistry) -> tuple[str, ...]:
+def scopes() -> Mapping[str, Any]:
+    """Map each scope to what a user reads about it: to read, to write, and the project's groups."""
+    groups = conf.part(OauthSettings).groups
+    return WORDS | {GROUP + name: group.words for name, group in groups.items()}
+
+
+def needed_scopes(message: Any, registry: ToolRegistry) -> list[str]:
     """Return all scopes that a client's message needs."""
     messages = message if isinstance(message, list) else [message]
-    needed: tuple[str, ...] = ()
-    for each in messages:
-        method = each.get("method") if isinstance(each, dict) else None
-        if not isinstance(method, str) or method in OPEN_METHODS:
-            continue
-        if method.startswith("notifications/"):
-            continue
-        if method == "tools/call" and _changes_something(each.get("params"), registry):
-            return (READ, WRITE)
-        needed = (READ,)
-    return needed
+    needed = {scope for each in messages for scope in _needed_by(each, registry)}
+    return [scope for scope in scopes() if scope in needed]
 
 
-def _changes_something(params: Any, registry: ToolRegistry) -> bool:
-    name = params.get("name") if isinstance(params, dict) else None
-    if not isinstance(name, str) or name not in registry:
-        return False
-    return not registry.get(name).spec.read_only
+def _needed_by(message: Any, registry: ToolRegistry) -> Iterable[str]:
+    method = message.get("method") if isinstance(message, dict) else None
+    if not isinstance(method, str) or method in OPEN_METHODS:
+        return
+    if method.startswith("notifications/"):
+        return
+    yield READ
+    params = message.get("params")
+    touched = _touched(method, params, registry) if isinstance(params, dict) else None
+    if touched is None:
+        return
+    if not touched.spec.read_only:
+        yield WRITE
+    for name, group in conf.part(OauthSettings).groups.items():
+        if touched.spec.permission in group.permissions:
+            yield GROUP + name
+
+
+def _touched(method: str, params: dict[str, Any], registry: ToolRegistry) -> ToolBinding | None:
+    """Return the tool that a client calls, or the function of the resource that it reads."""
+    if method == "tools/call":
+        name = params.get("name")
+        return registry.get(name) if isinstance(name, str) and name in registry else None
+    about = params.get("ref") if method == "completion/complete" else params
+    uri = about.get("uri") if isinstance(about, dict) else None
+    if not isinstance(uri, str):
+        return None
+    resources = resources_of(registry)
+    template = resources.get(uri)
+    if template is not None:
+        return template.binding
+    found = resources.find(uri)
+    return found[0].binding if found is not None else None

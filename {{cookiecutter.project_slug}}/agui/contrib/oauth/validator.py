@@ -12,7 +12,8 @@ from oauthlib.oauth2 import WebApplicationServer
 from oauthlib.oauth2.rfc6749.errors import InvalidRequestError
 
 from agui.contrib.oauth.clients import is_acceptable, is_local
-from agui.contrib.oauth.scopes import READ, SCOPES
+from agui.contrib.oauth.scopes import READ
+from agui.contrib.oauth.scopes import scopes as known_scopes
 
 S256 = re.compile(r"[A-Za-z0-9_-]{43}")
 """A SHA-256 digest in base64, without padding."""
@@ -42,7 +43,7 @@ class HostValidator(OAuth2Validator):
     def validate_scopes(
         self, client_id: str, scopes: Any, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        return bool(scopes) and set(scopes) <= set(SCOPES)
+        return bool(scopes) and set(scopes) <= known_scopes().keys()
 
     def get_default_scopes(
         self, client_id: str, request: Any, *args: Any, **kwargs: Any
