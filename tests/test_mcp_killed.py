@@ -1,0 +1,179 @@
+"""Calls of MCP clients that wait for approval, with two real servers on PostgreSQL: each runs once, or never again.
+
+Decisions race each other over both servers, and the server that executes a call is killed at any moment.
+"""
+
+import json
+import random
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from http.client import HTTPException
+from pathlib import Path
+from threading import Event
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from conftest import furnish_project
+from postgresql import PostgreSQL
+from servers import Client, Daphne, serve, wait_until
+
+pytestmark = [pytest.mark.servers, pytest.mark.nightly]
+
+RACES, KILLS, DECISIONS = 40, 12, 6
+HOUR_AGO = """
+from datetime import timedelta
+from django.db.models import F
+from agui.contrib.mcp.models import ClientQuestion
+ClientQuestion.objects.filter(state="executing").update(decided_at=F("decided_at") - timedelta(hours=1))
+"""
+TOOL = '''
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parents[1]
+
+
+@tool(registry, requires_approval=True)
+def pay(name: str) -> str:
+    """Pay somebody, which must not happen twice."""
+    with (HERE / "effects").open("a") as effects:
+        effects.write(f"{name}\\n")
+    while name.startswith("slow") and not (HERE / "go-on").exists():
+        time.sleep(0.05)
+    return f"Paid {name}"
+'''
+
+
+class Site:
+    """The two servers, a client without forms, and the person in whose name it calls."""
+
+    def __init__(self, project: Path, servers: list[Daphne]) -> None:
+        self.effects, self.servers = project / "effects", servers
+        self.effects.touch()
+
+    def call(self, tool: str, arguments: dict[str, str], server: int = 0) -> Any:
+        live = self.servers[server]
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        headers = {"Accept": "application/json, text/event-stream"}
+        status, text = live.client(live.token).fetch("POST", "/agent/mcp/", body, headers)
+        assert status == 200, text
+        return json.loads(text)["result"]
+
+    def ask(self, name: str) -> str:
+        """The id of a call that waits."""
+        approval = self.call("pay", {"name": name})["structuredContent"]["approval"]
+        assert approval["state"] == "pending"
+        return approval["id"]
+
+    def state(self, question: str, server: int = 0) -> tuple[str, str]:
+        told = self.call("approval_status", {"id": question}, server)
+        approval = told.get("structuredContent", {}).get("approval") or told["_meta"]["approval"]
+        return approval["state"], told["content"][0]["text"]
+
+    def person(self, server: int) -> Client:
+        live = self.servers[server]
+        browser = live.client()
+        browser.login(live.username, live.password)
+        return browser
+
+    def times(self, name: str) -> int:
+        return self.effects.read_text().splitlines().count(name)
+
+
+def form_of(browser: Client, question: str) -> dict[str, str]:
+    """What the page sends beside the decision."""
+    page = browser.fetch("GET", f"/agent/mcp/approvals/{question}/")[1]
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]+)"', page))
+
+
+def decide(browser: Client, question: str, form: dict[str, str], decision: str) -> int:
+    """Send a decision; its status, or 0 if the server died meanwhile."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    address = f"/agent/mcp/approvals/{question}/"
+    try:
+        return browser.fetch("POST", address, urlencode({**form, "do": decision}), headers)[0]
+    except (OSError, HTTPException):
+        return 0
+
+
+@pytest.fixture
+def site(rendered, environment: Path, postgresql_server: PostgreSQL, tmp_path: Path) -> Iterator[Site]:
+    project = tmp_path / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    with (project / "assistant/tools.py").open("a") as tools:
+        tools.write(TOOL)
+    database = f"mcp_killed_{secrets.token_hex(4)}"
+    settings = {"DATABASE_URL": postgresql_server.create(database), "MCP_ENDPOINT": "1", "DEBUG": "1"}
+    with ExitStack() as stack:
+        yield Site(project, [stack.enter_context(serve(project, Daphne, **settings)) for _ in range(2)])
+
+
+def test_of_many_decisions_at_once_one_counts(site: Site):
+    people = [site.person(number % 2) for number in range(DECISIONS)]
+    chance = random.Random(4)  # noqa: S311
+    outcomes = {"done": 0, "denied": 0}
+    with ThreadPoolExecutor(DECISIONS) as threads:
+        for number in range(RACES):
+            name = f"race-{number}"
+            question = site.ask(name)
+            forms = [form_of(person, question) for person in people]
+            decisions = [chance.choice(["approve", "approve", "deny"]) for _ in people]
+            begin = Event()
+
+            def send(one: int, question: str = question, forms: Any = forms, decisions: Any = decisions, begin=begin):
+                begin.wait()
+                return decide(people[one], question, forms[one], decisions[one])
+
+            racing = [threads.submit(send, one) for one in range(DECISIONS)]
+            begin.set()
+            statuses = [each.result() for each in racing]
+            state, words = site.state(question, server=1)
+            assert statuses.count(303) == 1, (decisions, statuses)
+            assert set(statuses) <= {303, 409}, statuses
+            assert site.times(name) == (state == "done"), (state, decisions)
+            assert (words == f"Paid {name}") == (state == "done")
+            outcomes[state] += 1
+    assert all(outcomes.values()), f"{outcomes}: there was no race"
+
+
+def test_call_whose_server_was_killed_never_runs_again(site: Site):
+    chance = random.Random(5)  # noqa: S311
+    killed_at_work = 0
+    with ThreadPoolExecutor(1) as thread:
+        for number in range(KILLS):
+            name = f"slow-{number}"
+            question = site.ask(name)
+            person, other = site.person(1), site.person(0)
+            form, form_of_other = form_of(person, question), form_of(other, question)
+            deciding = thread.submit(decide, person, question, form, "approve")
+            if number % 2:
+                wait_until(lambda name=name: site.times(name))
+            else:
+                time.sleep(chance.uniform(0, 0.1))  # How far it comes is the input.
+            site.servers[1].kill()
+            assert deciding.result() == 0
+            site.servers[1].start()
+            state, _ = site.state(question)
+            if state == "pending":
+                # It had not been decided, so it still can be: deny it, which runs nothing.
+                assert site.times(name) == 0
+                assert decide(other, question, form_of_other, "deny") == 303
+                continue
+            assert state == "executing"
+            killed_at_work += site.times(name)
+            assert decide(other, question, form_of_other, "approve") == 409
+            assert site.state(question)[0] == "executing"
+            before = site.times(name)
+            site.servers[0].manage("shell", "-c", HOUR_AGO)
+            assert "never runs again" in site.state(question)[1]
+            assert decide(person, question, form, "approve") == 409
+            assert site.ask(name) != question, "another call is asked about again"
+            assert site.times(name) == before <= 1
+    assert killed_at_work >= KILLS // 2
