@@ -1,11 +1,14 @@
 """From a new project to a tool that a host calls: the steps of connect-hosts.md, then other people's clients."""
 
+import json
 import re
+import secrets
 import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from urllib.parse import urlencode
@@ -15,6 +18,7 @@ import pytest
 from cache import cached
 from conftest import ROOT, TEMPLATE_NAME, furnish_project
 from pages import expect
+from postgresql import PostgreSQL
 from servers import Client, LiveProject, free_port, project_environment, serve
 from test_mcp_conformance import suite  # noqa: F401
 
@@ -224,3 +228,66 @@ class Answer(BaseHTTPRequestHandler):
 
     def log_message(self, *message: object) -> None:
         """Say nothing."""
+
+
+# --- This site as the client of another, with a second server of it as the other
+
+
+SHORT = """
+from config.settings import *
+OAUTH2_PROVIDER = {"ACCESS_TOKEN_EXPIRE_SECONDS": 4}
+AGUI["MCP"] = {"CONFIG": "other.json"}
+"""
+CALL_ON_AND_ON = """
+import asyncio, httpx2, time
+from django.contrib.auth import get_user_model
+from agui.contrib.mcp.accounts import tokens
+from agui.contrib.mcp.servers import configured_servers
+
+async def main():
+    user = await get_user_model().objects.aget()
+    (server,) = configured_servers()
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    accept = {"Accept": "application/json, text/event-stream"}
+    seen, until = {}, time.monotonic() + 15
+    async with httpx2.AsyncClient() as http:
+        while time.monotonic() < until:
+            headers = await tokens.headers_of(user, server)
+            answer = await http.post(server.url, json=ping, headers={**dict(headers), **accept})
+            if answer.status_code == 401:  # It ended on its way.
+                headers = await tokens.headers_after_refusal(user, server, headers)
+                answer = await http.post(server.url, json=ping, headers={**dict(headers), **accept})
+            answer.raise_for_status()
+            seen[headers] = True
+    print(len(seen))
+
+asyncio.run(main())
+"""
+STATE = """
+from oauth2_provider.models import RefreshToken
+from agui.contrib.mcp.models import RemoteAccount
+account = RemoteAccount.objects.get()
+print(bool(account.tokens), account.is_over, RefreshToken.objects.filter(revoked=None).count())
+"""
+
+
+def test_many_processes_renew_one_account(site: LiveProject, postgresql_server: PostgreSQL):
+    """The other server ends a connection whose refresh token comes twice."""
+    (site.path / "short_settings.py").write_text(SHORT)
+    entry = {"auth": "oauth", "url": "${OTHER_URL:-http://127.0.0.1:9}/agent/mcp/"}
+    (site.path / "other.json").write_text(json.dumps({"mcpServers": {"other": entry}}))
+    database = postgresql_server.create(f"renewal_{secrets.token_hex(4)}")
+    settings = {"DATABASE_URL": database, "DJANGO_SETTINGS_MODULE": "short_settings"}
+    with serve(site.path, **settings) as other, serve(site.path, **settings, OTHER_URL=other.url) as ours:
+        person, owner = Person(other), Person(ours)
+        page = "/agent/mcp/accounts/"
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', owner.browser.fetch("GET", page)[1])
+        form = urlencode({"csrfmiddlewaretoken": token and token[1], "do": "connect", "server": "other"})
+        sent = {"Content-Type": "application/x-www-form-urlencoded"}
+        with owner.browser.open("POST", page, form, sent) as answer:
+            landed = person.agree(answer.headers["Location"])
+        assert owner.browser.fetch("GET", landed.removeprefix(ours.url))[0] == 303
+        with ThreadPoolExecutor(6) as processes:
+            seen = list(processes.map(lambda _: ours.manage("shell", "-c", CALL_ON_AND_ON), range(6)))
+        assert all(int(printed.split()[-1]) >= 3 for printed in seen), "each has seen the token change"
+        assert ours.manage("shell", "-c", STATE).split()[-3:] == ["True", "False", "1"]
