@@ -7,17 +7,18 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from queue import Queue
 from urllib.parse import urlencode
 
 import guide
 import pytest
 from cache import cached
 from conftest import ROOT, TEMPLATE_NAME, furnish_project
-from pages import expect
+from pages import Page, expect
 from postgresql import PostgreSQL
 from servers import Client, LiveProject, free_port, project_environment, serve
 from test_mcp_conformance import suite  # noqa: F401
@@ -102,25 +103,6 @@ def read_until(process: subprocess.Popen[str], beginning: str) -> str:
     raise AssertionError("".join(seen))
 
 
-def test_the_official_typescript_client_signs_in(suite: list[str], site: LiveProject, person: Person, tmp_path: Path):  # noqa: F811
-    node, packages = suite[0], Path(suite[0]).parents[2]
-    (tmp_path / "node_modules").symlink_to(packages)
-    shutil.copy(ROOT / "tests/mcp/sign_in.mjs", tmp_path)
-    with subprocess.Popen(
-        [node, "sign_in.mjs", f"{site.url}/mcp"],
-        cwd=tmp_path,
-        env=project_environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as client:
-        landed = person.agree(read_until(client, "open "))
-        assert landed.startswith("http://127.0.0.1:9/callback?")
-        printed, _ = client.communicate(f"{landed}\n", timeout=60)
-    assert client.returncode == 0
-    assert printed.splitlines()[-2:] == ["listed", "refreshed"]
-
-
 @pytest.fixture(scope="session")
 def fastmcp() -> Path:
     """Python with fastmcp, in an environment of its own."""
@@ -133,31 +115,57 @@ def fastmcp() -> Path:
     return cached("fastmcp", f"{sys.version}\n{FASTMCP}", install) / "bin/python"
 
 
-def test_the_client_of_fastmcp_signs_in_and_waits_for_a_person(fastmcp: Path, site: LiveProject, new_page):
-    """It registers itself, a person agrees in Chromium, and decides there on two calls."""
-    with subprocess.Popen(
-        [fastmcp, ROOT / "tests/mcp/sign_in.py", f"{site.url}/mcp"],
-        env=project_environment(BROWSER="echo open %s"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as client:
-        assert client.stdin
-        page = new_page(read_until(client, "open "))
+@pytest.fixture(params=["fastmcp", "mcp", "typescript"])
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> list[str | Path]:
+    """The command of a client: its program signs in and calls."""
+    if request.param != "typescript":
+        return [request.getfixturevalue("fastmcp"), ROOT / f"tests/mcp/sign_in_{request.param}.py"]
+    node = request.getfixturevalue("suite")[0]
+    (tmp_path / "node_modules").symlink_to(Path(node).parents[2])
+    return [node, shutil.copy(ROOT / "tests/mcp/sign_in_typescript.mjs", tmp_path)]
+
+
+def test_other_peoples_clients_sign_in_and_wait_for_a_person(
+    client: list[str | Path],
+    suite: list[str],  # noqa: F811
+    site: LiveProject,
+    new_page: Callable[..., Page],
+):
+    """Each registers itself, a person agrees in Chromium, and decides there on two calls."""
+    with (
+        Landing() as landing,
+        subprocess.Popen(
+            [*client, f"{site.url}/mcp", landing.url],
+            env=project_environment(BROWSER="echo open %s"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as running,
+    ):
+        stdin = running.stdin
+        assert stdin
+
+        def tell(line: str) -> None:
+            stdin.write(f"{line}\n")
+            stdin.flush()
+
+        page = new_page(read_until(running, "open "))
         page.get_by_label("Username").fill(site.username)
         page.get_by_label("Password").fill(site.password)
         page.get_by_label("Password").press("Enter")
         page.get_by_role("button", name="Allow").click()
-        assert "Call the landlord" in read_until(client, "called ")
+        if "fastmcp" not in str(client[1]):  # That one waits at an address of its own.
+            tell(landing.landed.get(timeout=60))
+        assert "Call the landlord" in read_until(running, "called ")
         for decision in ("Approve", "Deny"):
-            page.goto(read_until(client, "decide "))
+            page.goto(read_until(running, "decide "))
             page.get_by_role("button", name=decision).click()
-            client.stdin.write("decided\n")
-            client.stdin.flush()
-        printed, _ = client.communicate(timeout=60)
-    assert client.returncode == 0
+            expect(page.get_by_role("status")).to_be_visible()
+            tell("decided")
+        printed, _ = running.communicate(timeout=60)
+    assert running.returncode == 0
     assert printed.splitlines() == [
-        "denied {'text': 'The user denied this. Nothing was done.'}",
+        "denied The user denied this. Nothing was done.",
         "prompt user",
         "resource - Call the landlord",
         "again as many tools",
@@ -188,7 +196,7 @@ def test_the_page_leads_back_to_the_host_in_a_browser(site: LiveProject, new_pag
         asks = {
             "response_type": "code",
             "client_id": "registered",
-            "redirect_uri": f"http://127.0.0.1:{landing.server_port}/callback",
+            "redirect_uri": landing.url,
             "scope": "tools:read tools:write",
             "code_challenge": "x" * 43,
             "code_challenge_method": "S256",
@@ -210,6 +218,8 @@ class Landing(HTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", free_port()), Answer)
+        self.url = f"http://127.0.0.1:{self.server_port}/callback"
+        self.landed: Queue[str] = Queue()
 
     def __enter__(self) -> "Landing":
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -222,6 +232,8 @@ class Landing(HTTPServer):
 
 class Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
+        if self.path.startswith("/callback"):
+            self.server.landed.put(f"http://{self.headers['Host']}{self.path}")  # type: ignore[attr-defined]
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"Landed")

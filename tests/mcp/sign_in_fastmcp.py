@@ -1,4 +1,4 @@
-"""fastmcp's client signs in by itself: python sign_in.py ADDRESS, with BROWSER="echo open %s".
+"""fastmcp's client signs in by itself: python sign_in_fastmcp.py ADDRESS, with BROWSER="echo open %s".
 
 It prints a line for each thing that it does, and waits for a line of its input where a person has to decide.
 """
@@ -17,7 +17,7 @@ def say(*words: Any) -> None:
 
 async def call(client: Client[Any], name: str, **arguments: Any) -> Any:
     result = await client.call_tool(name, arguments, raise_on_error=False)
-    return result.structured_content or {"text": result.content[0].text}
+    return result.structured_content or result.content[0].text
 
 
 async def decided(client: Client[Any], name: str) -> str:
