@@ -1,4 +1,7 @@
-"""The official inspector of MCP, in Chromium: it signs in by itself, calls a tool, and shows a card as an app."""
+"""The official inspector of MCP, in Chromium: it signs in by itself, calls tools, reads, and shows a card as an app.
+
+For a call that waits, it leads to our page, where the person approves or denies.
+"""
 
 import json
 import re
@@ -9,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, TEMPLATE_NAME, npm_install
-from pages import Browser, expect
+from pages import Browser, Page, expect
 from servers import LiveProject, free_port, project_environment
 from test_mcp_sign_in import read_until, site  # noqa: F401
 
@@ -60,7 +63,7 @@ def running(command: list[str | Path]) -> Iterator[str]:
             process.communicate()
 
 
-def test_the_inspector_signs_in_and_shows_a_card(
+def test_the_inspector_signs_in_asks_and_shows_a_card(
     inspector: list[str | Path], shop: LiveProject, browser: Browser, tmp_path: Path
 ):
     servers = {"ours": {"type": "streamable-http", "url": f"{shop.url}/mcp"}}
@@ -80,6 +83,16 @@ def test_the_inspector_signs_in_and_shows_a_card(
         page.get_by_role("textbox", name="title").fill("Call the landlord")
         page.get_by_role("button", name="Execute Tool").click()
         expect(page.get_by_text("Call the landlord").last).to_be_visible()
+        decide(page, "Approve")
+        expect(page.get_by_text("Deleted 0 finished tasks.")).to_be_visible()
+        decide(page, "Deny")
+        expect(page.get_by_text("The user denied this. Nothing was done.")).to_be_visible()
+        page.get_by_text("Prompts", exact=True).first.click()
+        page.get_by_text("Plan my day", exact=True).click()
+        expect(page.get_by_text("Look at my open tasks").last).to_be_visible()
+        page.get_by_text("Resources", exact=True).first.click()
+        page.get_by_text("Open tasks", exact=True).click()
+        expect(page.get_by_role("listitem").get_by_text("Call the landlord").first).to_be_visible()
         page.get_by_text("Apps", exact=True).first.click()
         page.get_by_role("button", name="Show one of the user's tasks").click()
         page.get_by_role("textbox", name="task_id").fill(newest_task(shop))
@@ -88,6 +101,19 @@ def test_the_inspector_signs_in_and_shows_a_card(
         expect(card.get_by_role("heading")).to_have_text("Call the landlord")
         card.get_by_role("button", name="Complete it").click()
         expect(card.get_by_role("status")).to_have_text("Done: Call the landlord")
+
+
+def decide(page: Page, decision: str) -> None:
+    """Call a tool that waits, and decide on the page to which the inspector leads."""
+    page.get_by_role("button", name="list_tasks").click()  # The form comes back with another tool.
+    page.get_by_role("button", name="delete_finished_tasks").click()
+    page.get_by_role("button", name="Execute Tool").click()
+    with page.context.expect_page() as opened:
+        page.get_by_role("button", name="Open in Browser").click()
+    opened.value.get_by_role("button", name=decision).click()
+    expect(opened.value.get_by_role("status")).to_be_visible()
+    opened.value.close()
+    page.get_by_role("button", name="I've completed it").click()
 
 
 def newest_task(live: LiveProject) -> str:
