@@ -28,6 +28,20 @@ pytestmark = [pytest.mark.clients, pytest.mark.nightly]
 
 STEPS = guide.sections(ROOT / TEMPLATE_NAME / "agui/manual/connect-hosts.md")["Three steps"]
 FASTMCP = "fastmcp>=4.2,<5"
+ALLAUTH = "django-allauth>=65,<66"
+WITH_ALLAUTH = """
+from config.settings import *
+INSTALLED_APPS += ["allauth", "allauth.account"]
+MIDDLEWARE += ["allauth.account.middleware.AccountMiddleware"]
+AUTHENTICATION_BACKENDS += ["allauth.account.auth_backends.AuthenticationBackend"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+LOGIN_URL = "account_login"
+ROOT_URLCONF = "allauth_urls"
+"""
+ROUTES_OF_ALLAUTH = """
+from django.urls import include, path
+urlpatterns = [path("members/", include("allauth.urls")), path("", include("config.urls"))]
+"""
 RESOURCE = """
 
 from agui.contrib.mcp.resources import resource
@@ -189,25 +203,60 @@ def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, 
     assert running.returncode == 0, printed
 
 
+def question_of(live: LiveProject, landing: "Landing") -> str:
+    """The address at which a host asks the person."""
+    asks = {
+        "response_type": "code",
+        "client_id": "registered",
+        "redirect_uri": landing.url,
+        "scope": "tools:read tools:write",
+        "code_challenge": "x" * 43,
+        "code_challenge_method": "S256",
+        "resource": f"{live.url}/mcp",
+    }
+    return f"{live.url}/oauth/authorize?{urlencode(asks)}"
+
+
 def test_the_page_leads_back_to_the_host_in_a_browser(site: LiveProject, new_page):
     """Its policy must not stop the redirect after the form, and it needs no script."""
     site.manage("shell", "-c", REGISTERED)
     with Landing() as landing:
-        asks = {
-            "response_type": "code",
-            "client_id": "registered",
-            "redirect_uri": landing.url,
-            "scope": "tools:read tools:write",
-            "code_challenge": "x" * 43,
-            "code_challenge_method": "S256",
-            "resource": f"{site.url}/mcp",
-        }
-        page = new_page(f"{site.url}/oauth/authorize?{urlencode(asks)}", java_script_enabled=False)
+        page = new_page(question_of(site, landing), java_script_enabled=False)
         page.get_by_label("Username").fill(site.username)
         page.get_by_label("Password").fill(site.password)
         page.get_by_label("Password").press("Enter")
         expect(page.get_by_text("a program on your own device")).to_be_visible()
         page.get_by_role("checkbox").uncheck()
+        page.get_by_role("button", name="Allow").click()
+        expect(page.get_by_text("Landed")).to_be_visible()
+    assert "code=" in page.url
+
+
+@pytest.fixture(scope="session")
+def allauth() -> Path:
+    """A directory with django-allauth."""
+
+    def install(directory: Path) -> None:
+        subprocess.run(["uv", "pip", "install", "--quiet", "--no-deps", "--target", directory, ALLAUTH], check=True)
+
+    return cached("allauth", ALLAUTH, install)
+
+
+def test_accounts_of_allauth_sign_in(allauth: Path, site: LiveProject, new_page):
+    """Its login page leads to the question, also for somebody who registers first."""
+    (site.path / "allauth_settings.py").write_text(WITH_ALLAUTH)
+    (site.path / "allauth_urls.py").write_text(ROUTES_OF_ALLAUTH)
+    settings = {"DJANGO_SETTINGS_MODULE": "allauth_settings", "PYTHONPATH": str(allauth)}
+    with serve(site.path, **settings) as live, Landing() as landing:
+        live.manage("shell", "-c", REGISTERED)
+        page = new_page(question_of(live, landing))
+        expect(page).to_have_url(re.compile("/members/login/"))
+        page.get_by_role("link", name="sign up", exact=True).click()
+        page.get_by_label("Username").fill("grace")
+        for field in page.locator("[type=password]").all():
+            field.fill("hopper-1906")
+        page.get_by_role("button", name="Sign Up").click()
+        expect(page.get_by_text("grace")).to_be_visible()
         page.get_by_role("button", name="Allow").click()
         expect(page.get_by_text("Landed")).to_be_visible()
     assert "code=" in page.url
