@@ -27,10 +27,10 @@ def _words(value: Any) -> Any:
 class ToolGroup(Section):
     """Tools and resources that a user allows a host on their own, by the permission they ask for.
 
-        AGUI["OAUTH"] = {"GROUPS": {"billing": {
-            "WORDS": "See and pay your invoices",
-            "PERMISSIONS": ["billing.view_invoice", "billing.pay_invoice"],
-        }}}
+    AGUI["OAUTH"] = {"GROUPS": {"billing": {
+        "WORDS": "See and pay your invoices",
+        "PERMISSIONS": ["billing.view_invoice", "billing.pay_invoice"],
+    }}}
     """
 
     words: Annotated[str, PlainValidator(_words)] = Field(
