@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from pages import Browser, Frame, Page, expect, finished, say
+from pages import Browser, Frame, Page, drawn, expect, finished, say
 from servers import LiveProject, serve, wait_until
 
 MODEL = """
@@ -91,6 +91,15 @@ def page_that_hosts(browser: Browser, cookies: dict) -> Iterator[Page]:
     page.add_init_script("""for (const kind of ["error", "unhandledrejection"]) {
         addEventListener(kind, ({ message, reason }) => (window.failures ??= []).push(message ?? String(reason)));
     }""")
+    # Playwright doesn't hear of all bodies that Firefox sends.
+    page.add_init_script("""if (self === top) {
+        const send = window.fetch;
+        window.posted = [];
+        window.fetch = (url, options) => {
+            if (options?.method === "POST" && String(url).includes("/mcp/apps/")) posted.push(JSON.parse(options.body));
+            return send(url, options);
+        };
+    }""")
     yield page
     page.unroute_all(behavior="ignoreErrors")
     failures = page.evaluate("window.failures")
@@ -116,6 +125,18 @@ def shown(page: Page) -> Frame:
 
 def question(page: Page):
     return page.locator(".app-asks [role=group]")
+
+
+def allow(page: Page) -> None:
+    """Answer as a person does, who clicks again if the page has moved: the button counts once it stands still."""
+    button = question(page).get_by_role("button", name="Allow", exact=True)
+
+    def press() -> bool:
+        button.click()
+        drawn(page)
+        return question(page).count() == 0
+
+    wait_until(press)
 
 
 @pytest.fixture(scope="module")

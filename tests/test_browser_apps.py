@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from conftest import ROOT, npm_install
-from hosting import app_of, page_that_hosts, question, shown
+from hosting import allow, app_of, page_that_hosts, question, shown
 from pages import Browser, Page, expect, finished, message_box, say
 from servers import LiveProject, serve, wait_until
 
@@ -48,9 +48,9 @@ def test_app_is_drawn_and_what_it_asks_for_is_asked(shop: Page):
     # A second question has to wait for the first one.
     link = "ask('ui/open-link', { url: 'https://example.com/a' })"
     assert app.evaluate(link) == "refused: The user has not allowed this."
-    allow = question(shop).get_by_role("button", name="Allow", exact=True)
-    expect(allow).to_be_enabled()
-    allow.focus()
+    button = question(shop).get_by_role("button", name="Allow", exact=True)
+    expect(button).to_be_enabled()
+    button.focus()
     shop.keyboard.press("Enter")
     assert "cancelled 7" in app.evaluate("answer")
     expect(question(shop)).to_have_count(0)
@@ -62,7 +62,7 @@ def test_app_is_drawn_and_what_it_asks_for_is_asked(shop: Page):
     }}""")
     expect(question(shop).locator("pre")).to_have_text("Thank you")
     expect(shop.locator(".user")).to_have_count(1)
-    question(shop).get_by_role("button", name="Allow", exact=True).click()
+    allow(shop)
     assert app.evaluate("answer") == "{}"
     expect(shop.locator(".assistant").last).to_contain_text("I read: 'Thank you'")
     shop.context.route("https://example.com/**", lambda route: route.fulfill(body="elsewhere"))
@@ -73,7 +73,7 @@ def test_app_is_drawn_and_what_it_asks_for_is_asked(shop: Page):
         window.open = (...given) => (window.given = given) && open.apply(window, given);
     }""")
     with shop.context.expect_page() as opened:
-        question(shop).get_by_role("button", name="Allow", exact=True).click()
+        allow(shop)
     opened.value.wait_for_load_state()
     assert opened.value.evaluate("opener") is None
     # Headers of the site see to that already. Not all sites have them.
@@ -115,8 +115,6 @@ def test_no_means_no(shop: Page):
 
 def test_app_is_heard_only_for_what_it_may_ask(shop: Page):
     app = shown(shop)
-    sent: list[dict] = []
-    shop.on("request", lambda request: request.method == "POST" and sent.append(request.post_data_json))
 
     def attempt(action: str) -> str:
         return app.evaluate(f"() => attempt(() => {action})")
@@ -140,6 +138,7 @@ def test_app_is_heard_only_for_what_it_may_ask(shop: Page):
     # Its server is not its to say, nor is the user's answer.
     more = "name: 'refresh', arguments: {}, server: 'other', answer: { id: 'x', approved: true }, requestState: 'x'"
     assert '"calls":' in attempt(f"ask('tools/call', {{ {more} }})")
+    sent = shop.evaluate("posted")
     assert {body["server"] for body in sent} == {"shop"}
     assert not any("answer" in body for body in sent)
     for url in (
@@ -166,7 +165,7 @@ def test_app_is_heard_only_for_what_it_may_ask(shop: Page):
         "(_, message) => postMessage(message, '*')", message
     )
     assert attempt("ask('ping')") == "{}"
-    assert len(sent) == count
+    assert shop.evaluate("posted.length") == count
     expect(question(shop)).to_have_count(0)
     expect(shop.locator(".user")).to_have_count(1)
 

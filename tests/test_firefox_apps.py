@@ -1,6 +1,10 @@
 """Apps of other MCP servers in Firefox: what they do, and how they try to break out."""
 
+from collections.abc import Iterator
+
 import pytest
+from pages import Browser, launch_firefox
+from playwright.sync_api import Playwright
 from test_browser_apps import (
     shop,
     test_address_of_an_app_is_no_page,
@@ -16,13 +20,11 @@ from test_browser_escapes import (
     test_attempt_succeeds_without_its_defences,
     undefended,
 )
-from test_firefox import browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
 # Pytest runs these here, too, with the browser of Firefox's tests.
 __all__ = [
-    "browser",
     "open_scene",
     "outside",
     "shared",
@@ -35,3 +37,8 @@ __all__ = [
     "test_no_means_no",
     "undefended",
 ]
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    yield from launch_firefox(playwright)

@@ -53,7 +53,6 @@ class Scene:
     name: str = ""
     result: str = ""
     responses: list[str] = field(default_factory=list)
-    posted: list[dict] = field(default_factory=list)
     is_spoiled: bool = False
     seen: set[str] = field(default_factory=set)
     """The kinds of windows that have opened: popup, dialog, download."""
@@ -62,8 +61,6 @@ class Scene:
         def respond(response: Response) -> None:
             # Firefox also reports requests that it has refused. They have no response.
             self.responses.append(response.url)
-            if response.request.method == "POST" and "/mcp/apps/" in response.url:
-                self.posted.append(response.request.post_data_json)
 
         self.page.context.on("response", respond)
         self.page.context.on("page", lambda page: self.seen.add("popup"))
@@ -79,7 +76,7 @@ class Scene:
     def begin(self, name: str) -> None:
         self.name, self.result = name, ""
         self.responses.clear()
-        self.posted.clear()
+        self.page.evaluate("posted.length = 0")
         self.seen.clear()
 
     @property
@@ -114,7 +111,7 @@ def happened(kind: str) -> Proof:
 
 def posted(body: Mapping[str, Any]) -> Proof:
     """The page has asked its server for this, in the app's name."""
-    return lambda scene: any(body.items() <= sent.items() for sent in scene.posted)
+    return lambda scene: any(body.items() <= sent.items() for sent in scene.page.evaluate("posted"))
 
 
 @dataclass(frozen=True)
@@ -129,6 +126,8 @@ class Attempt:
     """Even if it fails, the app is gone or the page asks something: the next attempt gets a new app."""
     only: str = ""
     """The browser in which it can succeed; in others, the browser itself holds it."""
+    gap: str = ""
+    """The browser in which nothing holds it. mcp-apps.md of the manual has these gaps."""
 
 
 def attempt(name: str, script: str, *defences: Defence, **more: Any) -> Attempt:

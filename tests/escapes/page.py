@@ -5,7 +5,7 @@ import json
 from pages import drawn, expect, message_box
 from servers import wait_until
 
-from escapes import Scene, attempt, line, posted
+from escapes import Defence, Scene, attempt, line, posted
 
 FRAME, RELAY, SERVER = "app-frame.js", "relay.js", "server-app.js"
 QUESTION, FOCUS = "app-question.js", "app-focus.js"
@@ -40,8 +40,20 @@ SEEN = line("hidden characters are removed", SERVER, "const words = shown(", "co
 SHORT = line("a message has a limit", SERVER, "|| words.length > MAX_MESSAGE", "")
 ONE = line("one question is open at a time", QUESTION, "if (this.#isOpen) return null;", "")
 NO_MEANS_NO = line("no means no", SERVER, "!isDenied || frame?.isUsed", "true")
-RESTS = line("the button rests at first", QUESTION, "disabled: true, onclick: allow", "onclick: () => decide(true)")
-STANDS = line("the button has stood still", QUESTION, "clicks === 0 || isResting()", "true")
+RESTS = Defence(
+    "app-question.js: the button rests at first",
+    lines=(
+        (QUESTION, "disabled: true, onclick: allow", "onclick: allow"),
+        (QUESTION, "button.disabled = !isRead || !isStill;", ""),
+    ),
+)
+STANDS = Defence(
+    "app-question.js: the button has stood still, and shows it",
+    lines=(
+        (QUESTION, "clicks === 0 || isResting()", "true"),
+        (QUESTION, "button.disabled = !isRead || !isStill;", "button.disabled = !isRead;"),
+    ),
+)
 READ = line(
     "the whole text was in view", QUESTION, "text.scrollTop + text.clientHeight >= text.scrollHeight - 1", "true"
 )

@@ -34,7 +34,6 @@ export class AppQuestion {
       const deny = h("button", { ...look, onclick: () => decide(false) }, no);
       const value = h("pre", { class: "value", dir: "auto", tabindex: "0" }, detail);
       const hint = h("p", { class: "app-unread", hidden: true }, unread);
-      isResting = followPlace(approve);
       this.element.replaceChildren(
         h(
           "div",
@@ -45,50 +44,36 @@ export class AppQuestion {
           h("p", {}, approve, deny),
         ),
       );
-      enableOnceRead(approve, value, hint);
+      isResting = enableAtRest(approve, value, hint);
     });
   }
 }
 
 /**
- * Return a function that says whether an element has stood still for a moment. An app can move it
- * under a pointer that clicks in the app: its frame changes its height, and scrolls the page.
- * @param {Element} element
+ * Enable a button once it has stood still for a moment, and the whole text has been in view: its
+ * end may be far below a harmless beginning. An app can move the button under a pointer that clicks
+ * in the app: its frame changes its height, and scrolls the page. Return whether it stands still.
+ * @param {HTMLButtonElement} button @param {Element} text @param {HTMLElement} hint
  */
-function followPlace(element) {
+function enableAtRest(button, text, hint) {
   let place = "";
   let movedAt = 0;
-  const look = () => {
-    const { x, y } = element.getBoundingClientRect();
+  let isRead = false;
+  const isResting = () => {
+    const { x, y } = button.getBoundingClientRect();
     const next = `${Math.round(x)} ${Math.round(y)}`;
     if (next !== place) movedAt = performance.now();
     place = next;
     return performance.now() - movedAt >= REST_MS;
   };
-  const follow = () => {
-    look();
-    if (element.isConnected) requestAnimationFrame(follow);
-  };
-  requestAnimationFrame(follow);
-  return look;
-}
-
-/**
- * Enable a button after a moment, and once the whole text has been in view: its end may be far
- * below a harmless beginning.
- * @param {HTMLButtonElement} button @param {Element} text @param {HTMLElement} hint
- */
-function enableOnceRead(button, text, hint) {
   const look = () => {
-    const isRead = text.scrollTop + text.clientHeight >= text.scrollHeight - 1;
+    isRead ||= text.scrollTop + text.clientHeight >= text.scrollHeight - 1;
     hint.hidden = isRead;
-    if (isRead) {
-      button.disabled = false;
-      text.removeEventListener("scroll", look);
-    }
+    // A button that is disabled loses the focus, which an app can't bring here.
+    const isStill = isResting() || button.matches(":focus");
+    button.disabled = !isRead || !isStill;
+    if (button.isConnected) requestAnimationFrame(look);
   };
-  setTimeout(() => {
-    text.addEventListener("scroll", look);
-    look();
-  }, REST_MS);
+  requestAnimationFrame(look);
+  return isResting;
 }
