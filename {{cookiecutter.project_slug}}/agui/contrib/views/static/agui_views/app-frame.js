@@ -3,6 +3,7 @@
  * The host's side of MCP Apps (ext-apps, 2026-01-26): a frame that may run its own script and
  * nothing else, and what it may ask of the page. It knows neither views nor the app's author.
  */
+import { GIVEN_BACK } from "./app-focus.js";
 import { h } from "../agui/dom/elements.js";
 
 /**
@@ -19,6 +20,8 @@ export const PROTOCOL = "2026-01-26";
 export const MAX_HEIGHT = 1600;
 /** The messages in a second that end an app: the page has others to hear. */
 const MAX_MESSAGES = 200;
+/** How often an app may take the keyboard from somebody who types. */
+const MAX_GRABS = 5;
 
 /** @type {Set<WeakRef<AppFrame>>} */
 const opened = new Set();
@@ -43,6 +46,7 @@ export class AppFrame {
   /** @type {Values} */
   #input = {};
   #heard = { since: 0, count: 0 };
+  #grabs = 0;
   element;
 
   /** @param {string} address of a document with a policy of its own @param {Options} options */
@@ -51,6 +55,9 @@ export class AppFrame {
     this.element = h("iframe", {
       class: "app-frame", sandbox: "allow-scripts", referrerpolicy: "no-referrer", allow: "",
       title: options.title, src: address, onload: () => this.#load(),
+    });
+    this.element.addEventListener(GIVEN_BACK, () => {
+      if ((this.#grabs += 1) > MAX_GRABS) this.#close();
     });
     opened.add(new WeakRef(this));
   }

@@ -35,10 +35,16 @@ const MAX_OPEN = 8;
 const MAX_MESSAGE = 4000;
 const REFUSED = "The user has not allowed this.";
 /** What nobody sees, and models read: all but the joiners that scripts and pictures need. */
-const UNSEEN = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u{e0100}-\u{e01ef}]/gu;
+const UNSEEN = /(?![\n\t\u200c\u200d\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{DI}]/gu;
+const JOINERS = /[\u200c\u200d\ufe0e\ufe0f]+/g;
+const JOINER = /^(?:\u200c|\ufe0f?\u200d|[\ufe0e\ufe0f])$/;
 
-/** @param {string} text */
-const shown = (text) => text.replace(UNSEEN, "").trim();
+/** More joiners in a row join nothing: they could be the letters of a hidden text. @param {string} text */
+const shown = (text) =>
+  text
+    .replace(UNSEEN, "")
+    .replace(JOINERS, (row) => (JOINER.test(row) ? row : ""))
+    .trim();
 
 /** @type {import("../agui/types.d.ts").ActivityModule["view"]} */
 export function view({ strings: given, host: element, client }) {
@@ -57,10 +63,10 @@ export function view({ strings: given, host: element, client }) {
 
   /** Raises if the user says no. @param {string} asked @param {string} [detail] */
   const ask = async (asked, detail) => {
-    const { appAllow: yes, appDeny: no } = strings;
+    const { appAllow: yes, appDeny: no, appUnread: unread } = strings;
     // Somebody who has said no is asked again only about what they do in the app.
     const isNew = !isDenied || frame?.isUsed;
-    isDenied = !(isNew && (await question.ask({ text: asked, detail, yes, no })));
+    isDenied = !(isNew && (await question.ask({ text: asked, detail, yes, no, unread })));
     if (isDenied) throw new Error(REFUSED);
   };
 

@@ -443,6 +443,7 @@ export const STRINGS = {
   appSays: "يريد تطبيق «{app}» إرسال هذه الرسالة باسمك:",
   appAllow: "السماح",
   appDeny: "عدم السماح",
+  appUnread: "يجب أولًا التمرير إلى نهاية النص.",
   viewCard: "بطاقة",
   viewRefused: "لا يمكن تنفيذ ذلك الآن.",
 };

@@ -387,6 +387,7 @@ export const STRINGS = {
   appSays: "Die App von „{app}“ möchte diese Nachricht in Ihrem Namen senden:",
   appAllow: "Erlauben",
   appDeny: "Nicht erlauben",
+  appUnread: "Zuerst bis zum Ende des Textes scrollen.",
   viewCard: "Karte",
   viewRefused: "Das ist gerade nicht möglich.",
 };

@@ -412,6 +412,7 @@ export const STRINGS = {
   appSays: "La aplicación de «{app}» quiere enviar este mensaje en su nombre:",
   appAllow: "Permitir",
   appDeny: "No permitir",
+  appUnread: "Antes hay que desplazarse hasta el final del texto.",
   viewCard: "Tarjeta",
   viewRefused: "No se puede hacer esto ahora.",
 };

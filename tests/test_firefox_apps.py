@@ -1,0 +1,44 @@
+"""Apps of other MCP servers in Firefox: what they do, and how they try to break out."""
+
+from collections.abc import Iterator
+
+import pytest
+from pages import Browser, launch_firefox
+from playwright.sync_api import Playwright
+from test_browser_apps import (
+    shop,
+    test_address_of_an_app_is_no_page,
+    test_app_is_drawn_and_what_it_asks_for_is_asked,
+    test_app_is_heard_only_for_what_it_may_ask,
+    test_no_means_no,
+)
+from test_browser_escapes import (
+    open_scene,
+    outside,
+    shared,
+    test_attempt_fails,
+    test_attempt_succeeds_without_its_defences,
+    undefended,
+)
+
+pytestmark = [pytest.mark.browser, pytest.mark.nightly]
+
+# Pytest runs these here, too, with the browser of Firefox's tests.
+__all__ = [
+    "open_scene",
+    "outside",
+    "shared",
+    "shop",
+    "test_address_of_an_app_is_no_page",
+    "test_app_is_drawn_and_what_it_asks_for_is_asked",
+    "test_app_is_heard_only_for_what_it_may_ask",
+    "test_attempt_fails",
+    "test_attempt_succeeds_without_its_defences",
+    "test_no_means_no",
+    "undefended",
+]
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    yield from launch_firefox(playwright)
