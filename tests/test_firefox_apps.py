@@ -1,4 +1,7 @@
-"""Apps of other MCP servers in Firefox: what they do, and how they try to break out."""
+"""Apps of other MCP servers in Firefox: what they do, and how they try to break out.
+
+One test is left out: Playwright can't print in this Firefox (tests/firefox.py).
+"""
 
 from collections.abc import Iterator
 

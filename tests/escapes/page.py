@@ -1,8 +1,10 @@
 """Attempts that the scripts of the page and of the outer frame refuse: what an app says, and how it tricks the user."""
 
 import json
+from contextlib import suppress
 
 from pages import drawn, expect, message_box
+from playwright.sync_api import Error
 from servers import wait_until
 
 from escapes import Defence, Scene, attempt, line, posted
@@ -155,7 +157,13 @@ def reads_the_keyboard(scene: Scene) -> bool:
 
 def has_fought(scene: Scene) -> bool:
     """The app has taken the keyboard as often as it wanted to, unless it was closed."""
-    wait_until(lambda: not scene.frame.count() or scene.app.evaluate("window.result") == "true")
+
+    def is_over() -> bool:
+        with suppress(Error):  # The app may go while it is asked.
+            return not scene.frame.count() or scene.app.evaluate("window.result") == "true"
+        return False
+
+    wait_until(is_over)
     return scene.frame.count() == 1
 
 
