@@ -39,7 +39,10 @@ const UNSEEN = /(?![\n\t\u200c\u200d\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{DI
 const JOINERS = /[\u200c\u200d\ufe0e\ufe0f]+/g;
 const JOINER = /^(?:\u200c|\ufe0f?\u200d|[\ufe0e\ufe0f])$/;
 
-/** More joiners in a row join nothing: they could be the letters of a hidden text. @param {string} text */
+/**
+ * More joiners in a row join nothing: they could be the letters of a hidden text.
+ * @param {string} text
+ */
 const shown = (text) =>
   text
     .replace(UNSEEN, "")
