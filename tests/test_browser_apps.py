@@ -80,12 +80,17 @@ def test_app_is_drawn_and_what_it_asks_for_is_asked(shop: Page):
     assert shop.evaluate("given") == ["https://example.com/a", "_blank", "noopener,noreferrer"]
     opened.value.close()
     assert app.evaluate("answer") == "{}"
-    # On paper it is its text. It comes back after a reload, also on a phone, and from right to left.
+
+
+def test_app_is_a_text_on_paper_and_comes_back(shop: Page):
+    shown(shop)
+    frame = shop.locator(".activity iframe")
     shop.emulate_media(media="print")
     expect(shop.locator(".view-text")).to_have_text("2 orders of Ada")
     expect(shop.locator(".view-text")).to_be_visible()
     expect(frame).to_be_hidden()
     shop.emulate_media(media="screen")
+    # It comes back after a reload, also on a phone, and from right to left.
     shop.set_viewport_size({"width": 380, "height": 700})
     shop.evaluate("document.documentElement.dir = 'rtl'")
     shop.reload()

@@ -4,7 +4,7 @@
  * moment, so an app could read the rest of a sentence that is meant for the chat.
  */
 
-/** Since the last letter. Later, a screen reader may have led to the frame: no page hears of it. */
+/** Since the last letter. Later, a screen reader may have led to the frame, unheard by pages. */
 const TYPING_MS = 5000;
 /** The same if the pointer is over the frame, or can't be seen: the user may have pressed it. */
 const PRESSED_MS = 700;
