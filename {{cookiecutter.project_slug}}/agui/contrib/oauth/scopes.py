@@ -30,6 +30,9 @@ def needed_scopes(message: Any, registry: ToolRegistry) -> tuple[str, ...]:
             continue
         if method == "tools/call" and _changes_something(each.get("params"), registry):
             return (READ, WRITE)
+        if method == "tasks/update":
+            # An answer lets the tool act.
+            return (READ, WRITE)
         needed = (READ,)
     return needed
 
