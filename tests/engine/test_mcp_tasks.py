@@ -552,6 +552,7 @@ async def test_a_task_counts_as_a_run_until_it_has_ended(user: Any, settings: An
     refused = await caller.call("echo", text="x")
     assert refused["isError"]
     await caller.settled(key)
+    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True, "TASK_AFTER_SECONDS": 60}}
     assert not (await caller.call("echo", text="x"))["isError"]
 
 

@@ -237,8 +237,12 @@ async def _wait_until_done(task: ClientTask, request: Request, work: asyncio.Tas
         done, _ = await asyncio.wait([work], timeout=POLL_SECONDS)
         if done:
             return
-        if await in_database(task_rows.should_be_cancelled, task):
-            request.cancellation.request()
+        try:
+            if await in_database(task_rows.should_be_cancelled, task):
+                request.cancellation.request()
+        except Exception as error:
+            # The result has to be kept all the same.
+            logger.warning("Looking whether MCP task %s is cancelled failed: %r", task.pk, error)
 
 
 async def _store_question(
