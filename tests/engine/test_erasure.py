@@ -19,7 +19,7 @@ from pydantic_ai.messages import ModelResponse, TextPart
 from agui.contrib.attachments.models import Attachment
 from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.feedback.models import Feedback
-from agui.contrib.mcp.models import ClientQuestion, RemoteAccount
+from agui.contrib.mcp.models import ClientQuestion, ClientTask, RemoteAccount
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.spending.models import Budget, RunSpending
 from agui.models import AuditRecord, Message, Run, get_conversation_model
@@ -103,6 +103,8 @@ async def leave_traces(client, name):
     await Budget.objects.acreate(user=client.user, period="day", tokens=10**6)
     about = {"scope": f"user:{client.user.pk}", "tool_name": "pay", "kind": "approval", "form": {"message": name}}
     await ClientQuestion.objects.acreate(user=client.user, expires_at=timezone.now(), **about)
+    task = {"scope": f"user:{client.user.pk}", "tool_name": name, "expires_at": timezone.now()}
+    await ClientTask.objects.acreate(user=client.user, **task)
     await RemoteAccount.objects.acreate(user=client.user, server="shop", tokens=f"sealed for {name}")
     run = await Run.objects.filter(thread_id=f"{name}-1").afirst()
     await RunSpending.objects.acreate(run=uuid4(), scope=f"user:{client.user.pk}", owner=client.user)

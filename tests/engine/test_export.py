@@ -25,7 +25,7 @@ from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.export.document import write_document
 from agui.contrib.feedback.models import Feedback
-from agui.contrib.mcp.models import ClientQuestion, RemoteAccount, RemoteClient, RemoteTool
+from agui.contrib.mcp.models import ClientQuestion, ClientTask, RemoteAccount, RemoteClient, RemoteTool
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.spending.models import Budget, RunSpending, Spending
@@ -73,6 +73,15 @@ ABSENT = {
         "scope": "as Thread's",
         "caller": "a digest",
         "call": "a digest",
+        "arguments": "encrypted: what was shown is in the form",
+        "result": "encrypted, and gone after a day",
+    },
+    ClientTask: {
+        "id": "ours",
+        "scope": "as Thread's",
+        "caller": "a digest",
+        "question": "as ClientQuestion",
+        "process": "ours",
         "arguments": "encrypted: what was shown is in the form",
         "result": "encrypted, and gone after a day",
     },
@@ -134,7 +143,7 @@ class Marked:
         self.make(Feedback, user, thread=self.thread)
         self.make(NotificationChoice, user)
         self.make(Notification, user)
-        self.make(ClientQuestion, user)
+        self.make(ClientTask, user, question=self.make(ClientQuestion, user))
         self.make(RemoteAccount, user)
         self.make(QueuedMessage, user)
         self.run = self.make(Run, user, draft=dump, status=lambda mark: mark[:16])

@@ -23,7 +23,7 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from agui.contrib.attachments.models import Attachment, AttachmentUse
-from agui.contrib.mcp.models import ClientQuestion, RemoteAccount, RemoteTool
+from agui.contrib.mcp.models import ClientQuestion, ClientTask, RemoteAccount, RemoteTool
 from agui.contrib.notifications.models import Notification
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.spending.models import RunSpending, Spending
@@ -356,6 +356,10 @@ def fill(settings):
     on_page = {"form": {}, "arguments": "sealed"}
     ClientQuestion.objects.create(scope="alice", caller="1", expires_at=ago(0.5), **on_page)
     ClientQuestion.objects.create(scope="alice", caller="2", expires_at=ago(1.5), **on_page)
+    ClientTask.objects.create(scope="alice", expires_at=ago(1))
+    ClientTask.objects.create(scope="alice", expires_at=ago(-1))
+    asked = ClientQuestion.objects.create(scope="alice", caller="3", expires_at=ago(-1), **on_page)
+    ClientTask.objects.create(scope="alice", expires_at=ago(-1), question=asked)
     ada = get_user_model().objects.create(username="connects")
     RemoteAccount.objects.create(user=ada, server="begun", attempt_until=ago(1))
     RemoteAccount.objects.create(user=ada, server="begins", attempt_until=ago(-1))

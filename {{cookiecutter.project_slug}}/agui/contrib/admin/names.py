@@ -26,6 +26,8 @@ NAMES: dict[str, str | Promise] = {
     "budgets": wording("budgets"),
     "client question": wording("question of an MCP client"),
     "client questions": wording("questions of MCP clients"),
+    "client task": wording("task of an MCP client"),
+    "client tasks": wording("tasks of MCP clients"),
     "conversation": wording("conversation"),
     "conversations": wording("conversations"),
     "feedback": wording("feedback"),

@@ -13,7 +13,7 @@ The tools of other servers:
 Both:
 
     sealing.py      keys made from SECRET_KEY, and what they encrypt
-    models.py       questions to users, accounts of users, definitions of tools
+    models.py       questions to users, tasks, accounts of users, definitions of tools
 
 Their apps in the chat, if the file has `"apps"` for a server:
 
@@ -42,6 +42,9 @@ This project for other agents, if AGUI["MCP"]["ENDPOINT"] is on:
     edits.py        the arguments on our page, and what a person has changed there
     decided.py      the decision, before and after its call is executed
     status.py       what clients are told of a call that waits, and the tool that tells it
+    tasks.py        long calls as tasks: a handle for clients that ask for the result later
+    task_rows.py    the rows of tasks
+    task_states.py  what clients are told of a task
     progress.py     from the steps and activities of a tool to notifications
     describe.py     a tool, as clients list it
     cards.py        what a tool shows with `show_view`, as an app of hosts

@@ -8,7 +8,13 @@ from django.utils.safestring import SafeString
 
 from agui.contrib.admin.lists import USERNAME, RecordAdmin, ShortPaginator, link, moment
 from agui.contrib.mcp import pins
-from agui.contrib.mcp.models import ClientQuestion, RemoteAccount, RemoteClient, RemoteTool
+from agui.contrib.mcp.models import (
+    ClientQuestion,
+    ClientTask,
+    RemoteAccount,
+    RemoteClient,
+    RemoteTool,
+)
 from agui.sentences import fill, wording
 
 
@@ -41,6 +47,35 @@ class ClientQuestionAdmin(RecordAdmin):
     def question(self, row: ClientQuestion) -> str:
         """Show what the user was asked, in which secret arguments are hidden."""
         return str(row.form.get("message", "-"))
+
+    @admin.display(description=wording("owner"))
+    def who(self, row: Any) -> SafeString | str:
+        return link(row.user)
+
+
+@admin.register(ClientTask)
+class ClientTaskAdmin(RecordAdmin):
+    list_display = [moment("created_at"), "tool_name", "client", "state_now", "who"]
+    list_filter = ["state", "created_at"]
+    list_select_related = ["user"]
+    search_fields = ["=id", "tool_name", f"user__{USERNAME}"]
+    heavy = ["arguments", "result"]
+    fields = [
+        "id",
+        "created_at",
+        "tool_name",
+        "client",
+        "who",
+        "question",
+        "state_now",
+        "updated_at",
+        "expires_at",
+    ]
+    readonly_fields = ["who", "state_now"]
+
+    @admin.display(description=wording("state"))
+    def state_now(self, row: ClientTask) -> str:
+        return row.state_label
 
     @admin.display(description=wording("owner"))
     def who(self, row: Any) -> SafeString | str:

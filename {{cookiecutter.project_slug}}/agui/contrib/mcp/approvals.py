@@ -133,8 +133,11 @@ def result_of(question: ClientQuestion) -> Any:
 
 def words_of_result(question: ClientQuestion) -> str:
     """Read the words of a result, without its files. Raises Unreadable."""
-    blocks = result_of(question)["content"]
-    return "\n".join(block["text"] for block in blocks if block["type"] == "text")
+    return words_in(result_of(question))
+
+
+def words_in(result: dict[str, Any]) -> str:
+    return "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
 
 
 def version_of(question: ClientQuestion) -> str:
@@ -157,11 +160,16 @@ def claim(question: ClientQuestion) -> bool:
 
 def finish(question: ClientQuestion, state: str, result: dict[str, Any]) -> None:
     """Keep the result of a call that this process has claimed."""
-    if len(json.dumps(result)) > MAX_RESULT_BYTES:
-        too_large = {"type": "text", "text": "The result is too large to be kept."}
-        result = {"content": [too_large], "isError": result.get("isError", False)}
     rows = ClientQuestion.objects.filter(pk=question.pk, state=State.EXECUTING)
-    rows.update(state=state, result=seal(question.pk, "result", result))
+    rows.update(state=state, result=seal(question.pk, "result", limited(result)))
+
+
+def limited(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result, or only words about it if it is too large to be kept."""
+    if len(json.dumps(result)) <= MAX_RESULT_BYTES:
+        return result
+    too_large = {"type": "text", "text": "The result is too large to be kept."}
+    return {"content": [too_large], "isError": result.get("isError", False)}
 
 
 def ask_again(

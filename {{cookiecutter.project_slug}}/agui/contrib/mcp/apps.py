@@ -30,6 +30,7 @@ else:
 
 # Ours, digests, and what is encrypted: `form` has what the user was shown.
 HIDDEN = {"id", "user", "scope", "caller", "call", "arguments", "result"}
+HIDDEN_OF_TASKS = {"id", "user", "scope", "caller", "question", "process", "arguments", "result"}
 
 # Ours, and secrets.
 HIDDEN_OF_ACCOUNTS = {
@@ -38,18 +39,21 @@ HIDDEN_OF_ACCOUNTS = {
 }
 
 
-class Questions(PersonalData):
-    """The questions of MCP clients, and the words of the results that are kept."""
+class Calls(PersonalData):
+    """Calls of MCP clients that are kept, and the words of their results."""
 
     def extra(self, row: Any) -> dict[str, Any]:
         if not row.result:
             return {}
-        # The library of this module is an extra: without it, no call has waited.
-        from agui.contrib.mcp.approvals import words_of_result
+        # The library of these modules is an extra: without it, nothing was called.
+        from agui.contrib.mcp import approvals, task_rows
+        from agui.contrib.mcp.models import ClientTask
         from agui.contrib.mcp.sealing import Unreadable
 
         try:
-            return {"result": words_of_result(row)}
+            if isinstance(row, ClientTask):
+                return {"result": task_rows.words_of_result(row)}
+            return {"result": approvals.words_of_result(row)}
         except Unreadable:
             return {"result": None}
 
@@ -103,6 +107,10 @@ class McpConfig(Part):
             import_module("agui.contrib.mcp.server")
 
     async def shutdown(self) -> None:
+        if conf.part(McpSettings).endpoint:
+            from agui.contrib.mcp.tasks import finish
+
+            await finish()
         if conf.part(McpSettings).config:
             # The library of this module is an extra.
             from agui.contrib.mcp.connections import close_all
@@ -155,16 +163,19 @@ class McpConfig(Part):
 
     def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
         # Django loads models after this module.
-        from agui.contrib.mcp.models import ClientQuestion, RemoteAccount
+        from agui.contrib.mcp.models import ClientQuestion, ClientTask, RemoteAccount
 
         rows = ClientQuestion.objects.filter(scope=actor.scope).order_by("created_at", "pk")
-        yield Questions("client_questions", rows, HIDDEN)
+        yield Calls("client_questions", rows, HIDDEN)
+        tasks = ClientTask.objects.filter(scope=actor.scope).order_by("created_at", "pk")
+        yield Calls("client_tasks", tasks, HIDDEN_OF_TASKS)
         accounts = RemoteAccount.objects.filter(user_id=actor.user.pk).order_by("server")
         yield PersonalData("remote_accounts", accounts, HIDDEN_OF_ACCOUNTS)
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
-        from agui.contrib.mcp.models import ClientQuestion, RemoteAccount, RemoteTool
+        from agui.contrib.mcp.models import ClientQuestion, ClientTask, RemoteAccount, RemoteTool
 
         yield Outdated("questions of MCP clients", ClientQuestion.outdated())
+        yield Outdated("tasks of MCP clients", ClientTask.outdated())
         yield Outdated("sign-ins at remote servers", RemoteAccount.outdated())
         yield Outdated("definitions of remote tools", RemoteTool.outdated())

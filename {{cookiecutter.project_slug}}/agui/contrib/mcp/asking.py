@@ -12,7 +12,7 @@ from pydantic_ai.tools import ToolDefinition
 from agui import conf
 from agui.blocking.executor import in_database
 from agui.contrib.mcp import approvals, forms, status
-from agui.contrib.mcp.call import UNANSWERABLE, Call, Ended, Reply, Request, find
+from agui.contrib.mcp.call import UNANSWERABLE, Call, Ended, Reply, Request, Waiting, find
 from agui.contrib.mcp.caller import Caller
 from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.links import has_page, input_required, link_request
@@ -60,7 +60,7 @@ async def read_answer(call: Call, request: Request) -> forms.Answer | Reply | No
         # "Accept" means that the page was opened. What was decided there is in the row.
         if question.call != call.digest:
             return None
-        return await status.tell(question, call.caller, call)
+        return await _tell(question, call)
     answer = await forms.read_answer(question, call, request.params)
     if isinstance(answer, ClientQuestion):
         return forms.input_required(answer)
@@ -100,4 +100,11 @@ async def _ask_on_page(
         if request.links == "error":
             raise UrlElicitationRequiredError([asked], status.waits(question, call.caller))
         return input_required(question, asked)
-    return await status.tell(question, call.caller, call)
+    return await _tell(question, call)
+
+
+async def _tell(question: ClientQuestion, call: Call) -> Reply:
+    words = await status.tell(question, call.caller, call)
+    if question.is_open:
+        return Waiting(question, words)
+    return words

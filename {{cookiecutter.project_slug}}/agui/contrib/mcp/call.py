@@ -1,13 +1,16 @@
 """A call of an MCP client: what is asked about it, and whom the answer belongs to."""
 
+import asyncio
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
 from django.utils.translation import gettext as _
-from mcp import types
+from mcp import MCPError, types
 from pydantic_ai import ApprovalRequired, RunContext
 
 from agui import clock
@@ -30,6 +33,9 @@ LinkMode = Literal["result", "error"]
 
 class Unknown(Exception):
     """The user may call nothing by this name."""
+
+    def as_error(self) -> MCPError:
+        return MCPError(types.INVALID_PARAMS, f"Unknown tool: {str(self)[:64]}")
 
 
 class Refused(Exception):
@@ -72,6 +78,29 @@ class Decision:
     edited: dict[str, Any] | None = None
     """The arguments with which the user has replaced the client's."""
     reason: str = ""
+    is_withdrawn: bool = False
+    """Whether not the user, but the client has said no: it cancels the call."""
+
+
+class Cancellation:
+    """Lets a client cancel its call while the tool is at work, but not while it is recorded."""
+
+    def __init__(self) -> None:
+        self.is_requested = False
+        self._at_work: asyncio.Task[Any] | None = None
+
+    def request(self) -> None:
+        self.is_requested = True
+        if self._at_work:
+            self._at_work.cancel()
+
+    @contextmanager
+    def possible(self) -> Iterator[None]:
+        self._at_work = asyncio.current_task()
+        try:
+            yield
+        finally:
+            self._at_work = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +117,7 @@ class Request:
     """How the client takes the address of a page that its user should open; None if it does not."""
     decision: Decision | None = None
     """What the user has decided, if the call comes from our page."""
+    cancellation: Cancellation = field(default_factory=Cancellation)
 
 
 @dataclass(frozen=True)
@@ -142,5 +172,14 @@ async def find(key: Any, caller: Caller, *, also_late: bool = False) -> ClientQu
     return await in_database(mine.first)
 
 
-Reply = Ended | types.InputRequiredResult | types.CallToolResult
+@dataclass(frozen=True)
+class Waiting:
+    """A call that waits on our page, or is at work after the decision there."""
+
+    question: ClientQuestion
+    words: types.CallToolResult
+    """What a client is told that takes no handle."""
+
+
+Reply = Ended | Waiting | types.InputRequiredResult | types.CallToolResult
 """What a client gets. Only an Ended has executed something, and is recorded."""

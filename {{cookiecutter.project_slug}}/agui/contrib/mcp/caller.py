@@ -11,6 +11,8 @@ from mcp import types
 from agui.actor import Actor
 
 MAX_NAME_CHARS = 100
+TASKS = "io.modelcontextprotocol/tasks"
+"""The extension of MCP for long calls. It needs a client of 2026."""
 
 
 class Stream(Protocol):
@@ -45,6 +47,8 @@ class Caller:
     """The client's own name for itself: for people to read, and never for a decision."""
     fills_forms: bool = False
     """Whether the client has declared that it shows forms to its user."""
+    takes_tasks: bool = False
+    """Whether the client has declared that it takes a handle for a result (tasks.py)."""
     is_page: bool = False
     """Whether it is our own page that asks the user: what it says, the user has said."""
     stream: Stream | None = field(default=None, repr=False)
@@ -84,7 +88,12 @@ class Caller:
             return self
         params = session.client_params
         name = params.client_info.name if params else ""
-        return replace(self, client=name[:MAX_NAME_CHARS], fills_forms=fills_forms(capabilities))
+        return replace(
+            self,
+            client=name[:MAX_NAME_CHARS],
+            fills_forms=fills_forms(capabilities),
+            takes_tasks=TASKS in (capabilities.extensions or {}),
+        )
 
 
 def fills_forms(capabilities: types.ClientCapabilities) -> bool:

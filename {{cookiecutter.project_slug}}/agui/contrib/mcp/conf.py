@@ -49,6 +49,12 @@ class McpSettings(Section):
     endpoint: bool = Field(
         False, description="Serves the project's own tools to MCP clients, at mcp/."
     )
+    task_after_seconds: float = Field(
+        5.0,
+        ge=0,
+        description="How long a call may take before a client that supports tasks gets a handle "
+        "for it. Other clients wait for the result.",
+    )
     destructive_by_form: bool = Field(
         False,
         description="Lets a form in an MCP client approve destructive tools, too. A form proves "

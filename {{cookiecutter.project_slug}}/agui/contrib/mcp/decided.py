@@ -23,6 +23,7 @@ DENIED_BECAUSE = "The user denied this. Nothing was done. Their reason: {}"
 NOT_ALLOWED = "The user is not allowed to do this any more. Nothing was done."
 CHANGED = "The tool has changed since the user was asked. Nothing was done. Call it again."
 GONE = "This tool no longer exists. Nothing was done."
+WITHDRAWN = "The client cancelled this before the user decided. Nothing was done."
 AGAIN = "The question has changed with the arguments. Nothing was done."
 STATES = {"success": State.DONE, "failed": State.FAILED, "denied": State.DENIED}
 
@@ -35,6 +36,8 @@ async def begin(decision: Decision) -> None:
 
 async def refusal_of(decision: Decision, actor: Actor) -> Ended | None:
     """Return why a decision executes nothing; None if it does."""
+    if decision.is_withdrawn:
+        return Ended("denied", WITHDRAWN)
     if not decision.approved:
         reason = one_line(decision.reason, MAX_REASON_CHARS)
         return Ended("denied", DENIED_BECAUSE.format(reason) if reason else DENIED)

@@ -156,6 +156,11 @@ async def read_answer(
     return answer
 
 
+def is_late(question: ClientQuestion) -> bool:
+    """Whether an answer to a form counts no more."""
+    return question.state != State.OPEN or question.expires_at <= clock.now()
+
+
 def stale() -> MCPError:
     return MCPError(types.INVALID_PARAMS, STALE)
 

@@ -62,6 +62,7 @@ UNKNOWN = "The user has no such tool."
 DECLINED = "The user declined. Nothing was done."
 LATER = "{} Try again in {} seconds."
 STOPPED = "The server ended before the tool did."
+CANCELLED = "The client cancelled this while it was at work. It may have been done in part."
 
 
 class Gate:
@@ -99,6 +100,10 @@ class Gate:
 
     async def call(self, request: Request) -> Reply:
         """Call a function. Raises Unknown, Refused, and MCPError for a state that is not valid."""
+        return await asyncio.shield(await self.begin(request))
+
+    async def begin(self, request: Request) -> asyncio.Task[Reply]:
+        """Begin a call. Raises Unknown and Refused."""
         if request.name not in self.registry:
             raise Unknown(request.name)
         release = await self._admit(request)
@@ -108,7 +113,7 @@ class Gate:
         calls_at_work.add(task)
         task.add_done_callback(calls_at_work.discard)
         task.add_done_callback(release)
-        return await asyncio.shield(task)
+        return task
 
     async def _admit(self, request: Request) -> Callable[[Any], None]:
         """Check the limits, and return what releases the call's place. Raises Refused."""
@@ -159,8 +164,9 @@ class Gate:
         clock = asyncio.timeout(conf.get().run_timeout_seconds)
         timer.start(part)
         try:
-            async with clock:
-                return await self._ask_and_execute(request, context, timer, part)
+            with request.cancellation.possible():
+                async with clock:
+                    return await self._ask_and_execute(request, context, timer, part)
         except (ToolFailed, ModelRetry) as error:
             timer.add_cause(call_id, error)
             return Ended("failed", error.message)
@@ -168,8 +174,8 @@ class Gate:
             details = error.errors(include_url=False, include_input=False, include_context=False)
             return Ended("failed", details)
         except asyncio.CancelledError:
-            # Only runs/shutdown.py cancels a call: clients that leave don't.
-            return Ended("failed", STOPPED)
+            # runs/shutdown.py or tasks/cancel: a client that only leaves cancels nothing.
+            return Ended("failed", CANCELLED if request.cancellation.is_requested else STOPPED)
         except MCPError:
             raise
         except Exception as error:

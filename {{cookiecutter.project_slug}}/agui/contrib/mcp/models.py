@@ -6,6 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from agui import clock, conf
+from agui.runs.processes import process_exists
 from agui.sentences import wording
 
 KEPT = timedelta(days=1)
@@ -14,6 +15,12 @@ LOST_SECONDS = 60
 """How long after the longest call its process must have died."""
 WAITS = timedelta(days=30)
 """How long a definition of a remote tool waits for an operator."""
+
+
+def longest_call() -> timedelta:
+    """Return how long after the start of a call its process must have died."""
+    seconds = conf.get().run_timeout_seconds or KEPT.total_seconds()
+    return timedelta(seconds=seconds + LOST_SECONDS)
 
 
 class ClientQuestion(models.Model):
@@ -98,8 +105,14 @@ class ClientQuestion(models.Model):
         """Whether the process that has executed the call must have died meanwhile."""
         if self.state != self.State.EXECUTING or self.decided_at is None:
             return False
-        longest = conf.get().run_timeout_seconds or KEPT.total_seconds()
-        return self.decided_at + timedelta(seconds=longest + LOST_SECONDS) < clock.now()
+        return self.decided_at + longest_call() < clock.now()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a call on our page waits for its decision, or is at work after it."""
+        if self.state_now == self.State.PENDING:
+            return True
+        return self.state == self.State.EXECUTING and not self.is_lost
 
     @classmethod
     def outdated(cls) -> "models.QuerySet[ClientQuestion]":
@@ -107,6 +120,77 @@ class ClientQuestion(models.Model):
         now = clock.now()
         in_form = models.Q(arguments="", expires_at__lt=now)
         return cls.objects.filter(in_form | models.Q(expires_at__lt=now - KEPT))
+
+
+class ClientTask(models.Model):
+    """A call of an MCP client that goes on after the client has got a handle for it."""
+
+    class State(models.TextChoices):
+        WORKING = "working", wording("at work")
+        WAITING = "waiting", wording("waiting for an answer")
+        DONE = "done", wording("done")
+        FAILED = "failed", wording("failed")
+        CANCELLED = "cancelled", wording("cancelled")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    scope = models.CharField(max_length=255, help_text="The owner, as in a conversation.")
+    caller = models.CharField(max_length=64, help_text="A digest of the user and the credential.")
+    client = models.CharField(
+        max_length=100, blank=True, help_text="The client's own name for itself."
+    )
+    tool_name = models.CharField(max_length=255)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.WORKING)
+    question = models.ForeignKey(
+        ClientQuestion,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text="What it waits for.",
+    )
+    process = models.CharField(max_length=255, help_text="Who is at work.")
+    is_cancelled = models.BooleanField(
+        default=False, help_text="Whether the client has asked to cancel it."
+    )
+    arguments = models.TextField(
+        blank=True, help_text="Those of the call while it waits, encrypted."
+    )
+    result = models.TextField(blank=True, help_text="The result or the error, encrypted.")
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [
+            models.Index(fields=["expires_at"]),
+            models.Index(fields=["scope", "state"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool_name} {self.state}"
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the process that is at work has died, or must have died meanwhile."""
+        if self.state != self.State.WORKING:
+            return False
+        if process_exists(self.process) is False:
+            return True
+        return self.updated_at + longest_call() < clock.now()
+
+    @property
+    def state_label(self) -> str:
+        state = self.State.FAILED if self.is_lost else self.State(self.state)
+        return str(state.label)
+
+    @classmethod
+    def outdated(cls) -> "models.QuerySet[ClientTask]":
+        """Select what is kept no longer."""
+        return cls.objects.filter(expires_at__lt=clock.now())
 
 
 class RemoteAccount(models.Model):

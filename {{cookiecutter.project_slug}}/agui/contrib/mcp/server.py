@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
-from mcp import MCPError, types
+from mcp import types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -18,8 +18,8 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.contrib.mcp import asking, cards, handshake, status
-from agui.contrib.mcp.call import Ended, Refused, Request, Unknown
-from agui.contrib.mcp.caller import Caller
+from agui.contrib.mcp.call import Ended, Refused, Reply, Request, Unknown, Waiting
+from agui.contrib.mcp.caller import TASKS, Caller
 from agui.contrib.mcp.describe import describe_tool, output_schema, page_of
 from agui.contrib.mcp.exchange import Exchange
 from agui.contrib.mcp.forms import receive, state_boundary
@@ -29,6 +29,7 @@ from agui.contrib.mcp.progress import Progress
 from agui.contrib.mcp.prompts import Prompts
 from agui.contrib.mcp.reading import Resources, completion
 from agui.contrib.mcp.results import call_result
+from agui.contrib.mcp.tasks import TaskParams, Tasks, UpdateParams
 from agui.tools.schema import prettify
 
 TTL_MS = 60_000
@@ -52,6 +53,10 @@ class ToolServer:
     @cached_property
     def gate(self) -> Gate:
         return Gate(self.endpoint, self.endpoint.registry)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        return Tasks(self.gate, self._result_of)
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -110,6 +115,10 @@ class ToolServer:
             on_read_resource=partial(self._read_resource, caller),
             on_completion=partial(self._complete, caller),
         )
+        server.extensions[TASKS] = {}
+        server.add_request_handler("tasks/get", TaskParams, partial(self.tasks.get, caller))
+        server.add_request_handler("tasks/update", UpdateParams, partial(self.tasks.update, caller))
+        server.add_request_handler("tasks/cancel", TaskParams, partial(self.tasks.cancel, caller))
         server.middleware.append(state_boundary(caller, config.name))
         return server
 
@@ -143,7 +152,7 @@ class ToolServer:
 
     async def _call_tool(
         self, caller: Caller, ctx: Any, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    ) -> Any:
         caller = caller.declaring(ctx.session)
         request = Request(
             caller,
@@ -156,17 +165,26 @@ class ToolServer:
         try:
             if params.name == status.NAME and status.NAME not in self.endpoint.registry:
                 return await status.answer(caller, request.arguments)
-            ended = await self.gate.call(request)
-        except Unknown:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:64]}") from None
+            if caller.takes_tasks:
+                return await self.tasks.call(request)
+            return self._result_of(request, await self.gate.call(request))
+        except Unknown as error:
+            raise error.as_error() from None
         except Refused as refusal:
             return call_result(str(refusal), is_error=True)
-        if not isinstance(ended, Ended):
-            return ended
-        binding = self.endpoint.registry.get(params.name)
-        is_error = ended.outcome != "success"
-        result = call_result(ended.content, is_error=is_error, schema=output_schema(binding))
-        result.meta = cards.meta_of_result(binding, ended.card, caller)
+
+    def _result_of(
+        self, request: Request, reply: Reply
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Convert the reply to a call to the result that its client gets."""
+        if isinstance(reply, Waiting):
+            return reply.words
+        if not isinstance(reply, Ended):
+            return reply
+        binding = self.endpoint.registry.get(request.name)
+        is_error = reply.outcome != "success"
+        result = call_result(reply.content, is_error=is_error, schema=output_schema(binding))
+        result.meta = cards.meta_of_result(binding, reply.card, request.caller)
         return result
 
     async def _shows_cards(self, caller: Caller) -> bool:

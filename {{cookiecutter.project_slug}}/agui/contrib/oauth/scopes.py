@@ -41,6 +41,8 @@ def _needed_by(message: Any, registry: ToolRegistry) -> Iterable[str]:
     if method.startswith("notifications/"):
         return
     yield READ
+    if method == "tasks/update":  # An answer lets the tool act.
+        yield WRITE
     params = message.get("params")
     touched = _touched(method, params, registry) if isinstance(params, dict) else None
     if touched is None:
