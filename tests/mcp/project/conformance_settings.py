@@ -3,4 +3,4 @@
 from config.settings import *  # noqa: F403
 
 ROOT_URLCONF = "conformance_urls"
-AGUI = {"MCP": {"ENDPOINT": True}, "MAX_RUNS_PER_USER": 20, "THROTTLE": {}}
+AGUI = {"MCP": {"ENDPOINT": True, "TASK_AFTER_SECONDS": 0.5}, "MAX_RUNS_PER_USER": 20, "THROTTLE": {}}

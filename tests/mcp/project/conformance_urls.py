@@ -1,14 +1,16 @@
 """What the conformance suite of MCP looks for, by name: tools, prompts and resources."""
 
+import asyncio
 from typing import Any
 
-from agui import AgentConfig, AgentDeps, DjangoAGUIView, SkillRegistry, ToolRegistry, get_urls, step, tool
+from agui import AgentConfig, AgentDeps, DjangoAGUIView, Question, SkillRegistry, ToolRegistry, get_urls, step, tool
 from agui.contrib.mcp.resources import resource
 from agui.contrib.mcp.views import McpView
 from agui.server.health import healthz
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 from django.urls import path, re_path
+from pydantic import BaseModel
 from pydantic_ai import BinaryContent, RunContext
 from pydantic_ai.models.test import TestModel
 
@@ -75,6 +77,37 @@ async def test_tool_with_progress(ctx: RunContext[AgentDeps]) -> str:
         async with step(ctx, name, of=steps):
             pass
     return "done"
+
+
+@tool(registry)
+def greet(name: str) -> str:
+    """Answer at once."""
+    return f"Hello, {name}!"
+
+
+@tool(registry)
+async def slow_compute(seconds: float, label: str = "") -> str:
+    """Answer later."""
+    await asyncio.sleep(seconds)
+    return f"computed {label}"
+
+
+@tool(registry)
+async def failing_job() -> str:
+    """Fail later."""
+    await asyncio.sleep(1)
+    raise ValueError("This job always fails")
+
+
+class Confirmation(BaseModel):
+    confirm: bool
+
+
+@tool(registry)
+async def confirm_delete(filename: str) -> str:
+    """Ask later."""
+    await asyncio.sleep(1)
+    raise Question(f"Delete {filename}?", answer=Confirmation)
 
 
 @resource(registry, "test://static-text", mime_type="text/plain")
