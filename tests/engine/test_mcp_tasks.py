@@ -76,6 +76,13 @@ def make_registry() -> ToolRegistry:
         effects.append(f"spent {amount}")
         return f"spent {amount}"
 
+    @tool(registry, requires_approval=True)
+    async def pay(amount: int) -> str:
+        """Ask at once, and last afterwards."""
+        await held.go_on.wait()
+        effects.append(f"paid {amount}")
+        return f"paid {amount}"
+
     @tool(registry)
     async def choose() -> str:
         """Ask late for a word."""
@@ -403,6 +410,22 @@ async def test_a_call_that_waits_on_the_page_is_a_task(user: Any, do: str):
     assert [outcome for _, outcome, _ in await audited()] == ["success" if do == "approve" else "denied"]
     # The result is that of one call: the next one is asked about.
     assert await caller.task("wipe", what="disk") != key
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_call_that_asks_early_is_answered_first_and_then_a_task(user: Any, settings: Any):
+    caller = await caller_of(user, {**TASKS, **FORMS})
+    asked = await caller.call("pay", amount=5)
+    assert (asked["resultType"], "taskId" in asked) == ("input_required", False)
+    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True, "TASK_AFTER_SECONDS": 0.05}}
+    yes = {"approval": {"action": "accept", "content": {"approval": True}}}
+    params = {"inputResponses": yes, "requestState": asked["requestState"]}
+    handle = (await caller.send("tools/call", "pay", name="pay", arguments={"amount": 5}, **params))["result"]
+    assert (handle["resultType"], "requestState" in handle, effects) == ("task", False, [])
+    assert text_of(await caller.settled(handle["taskId"])) == "paid 5"
+    # The answer is used up.
+    again = await caller.send("tools/call", "pay", name="pay", arguments={"amount": 5}, **params)
+    assert (again["error"]["code"], effects) == (UNKNOWN, ["paid 5"])
 
 
 @pytest.mark.usefixtures("patient")

@@ -198,6 +198,7 @@ async def test_read_only_tool_needs_to_read_only(host: Host, monkeypatch: pytest
         '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"none"},"params":{"name":"wipe"}}',
         '{"jsonrpc":"2.0","id":1,"method":"tools\\u002fcall","params":{"name":"echo","arguments":{"text":"hi"}}}',
         '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}]',
+        '{"jsonrpc":"2.0","id":1,"method":"tasks/update","params":{"taskId":"x","inputResponses":{}}}',
     ],
 )
 async def test_no_form_of_a_call_goes_round_its_scope(host: Host, body: str):
