@@ -353,6 +353,13 @@ async def test_a_late_approval_is_asked_of_the_client_and_the_call_is_executed_o
     assert record.approved_by == str(user.pk)
 
 
+async def test_of_two_answers_that_find_the_same_question_one_counts(user: Any):
+    caller = await caller_of(user, {**TASKS, **FORMS})
+    await caller.settled(await caller.task("inquire", amount=5))
+    seen = await ClientTask.objects.select_related("question").aget()
+    assert [await sync_to_async(task_rows.resume)(seen) for _ in range(2)] == [True, False]
+
+
 @pytest.mark.parametrize("answer", [{"action": "decline"}, {"action": "accept", "content": {"approval": False}}])
 async def test_a_no_does_nothing(user: Any, answer: Any):
     caller = await caller_of(user, {**TASKS, **FORMS})
