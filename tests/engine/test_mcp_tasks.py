@@ -339,14 +339,25 @@ async def test_a_late_approval_is_asked_of_the_client_and_the_call_is_executed_o
     for other in ({}, {"approval": yes}, {name: {"action": "perhaps"}}, {name: "yes"}):
         assert (await caller.ask("update", key, inputResponses=other))["result"]["resultType"] == "complete"
     assert (await caller.state(key), effects) == ("input_required", [])
+    held.go_on.clear()
     twice = [caller.ask("update", key, inputResponses={name: yes}) for _ in range(5)]
     for answer in await asyncio.gather(*twice):
         assert answer["result"]["resultType"] == "complete"
+    # Only one of them has begun a call.
+    await asyncio.wait(tasks.keepers, timeout=0.3, return_when=asyncio.FIRST_COMPLETED)
+    assert await caller.state(key) == "working"
     told = await caller.settled(key)
     assert (told["status"], text_of(told), effects) == ("completed", "spent 5", ["spent 5"])
     assert await audited() == [("inquire", "success", "")]
     record = await AuditRecord.objects.aget()
     assert record.approved_by == str(user.pk)
+
+
+async def test_of_two_answers_that_find_the_same_question_one_counts(user: Any):
+    caller = await caller_of(user, {**TASKS, **FORMS})
+    await caller.settled(await caller.task("inquire", amount=5))
+    seen = await ClientTask.objects.select_related("question").aget()
+    assert [await sync_to_async(task_rows.resume)(seen) for _ in range(2)] == [True, False]
 
 
 @pytest.mark.parametrize("answer", [{"action": "decline"}, {"action": "accept", "content": {"approval": False}}])
