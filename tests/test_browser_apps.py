@@ -90,7 +90,7 @@ def test_app_is_a_text_on_paper_and_comes_back(shop: Page):
     expect(shop.locator(".view-text")).to_be_visible()
     expect(frame).to_be_hidden()
     shop.emulate_media(media="screen")
-    # It comes back after a reload, also on a phone, and from right to left.
+    # The app comes back after a reload, also on a phone, and from right to left.
     shop.set_viewport_size({"width": 380, "height": 700})
     shop.evaluate("document.documentElement.dir = 'rtl'")
     shop.reload()

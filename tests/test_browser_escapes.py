@@ -117,7 +117,7 @@ def test_attempt_fails(shared: Callable[[], Scene], browser: Browser, attempt: A
     scene.is_spoiled = attempt.spoils
     run(scene, attempt)
     if attempt.gap == browser.browser_type.name:
-        # It tells when the browser has closed the gap.
+        # A browser that has closed the gap makes this fail.
         wait_until(lambda: succeeds(scene, attempt) or scene.page.wait_for_timeout(20))
         return
     assert not succeeds(settled(scene), attempt)

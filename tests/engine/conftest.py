@@ -142,6 +142,11 @@ def all_models() -> list[Any]:
     return [get_conversation_model(), *(model for config in engine for model in config.get_models())]
 
 
+def models_of_users() -> list[Any]:
+    """Those with rows of users. The parts `dashboard` and `mcp` also keep counts, and what remote servers have said."""
+    return [each for each in all_models() if each.__name__ not in {"RunSpan", "RemoteClient", "RemoteTool"}]
+
+
 # The ids of the interrupts that were seen, by tool call.
 asked: dict[str, str] = {}
 

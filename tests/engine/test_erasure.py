@@ -28,7 +28,7 @@ from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
 from engine import urls
-from engine.conftest import all_models, run_input, script
+from engine.conftest import all_models, models_of_users, run_input, script
 
 Thread = get_conversation_model()
 
@@ -119,8 +119,7 @@ async def test_all_that_is_his_goes_and_nothing_else(client, other_client, user,
     # The first token was there before.
     await leave_traces(client, "lovelace")
     before = await sync_to_async(rows)()
-    # Of hours there are only counts, and of remote servers what belongs to no user.
-    tables = {model.__name__ for model in all_models()} - {"RunSpan", "RemoteClient", "RemoteTool"}
+    tables = {model.__name__ for model in models_of_users()}
     assert {table for table, pk in before if (table, pk) not in others} | {"ApiToken"} == tables
     await sync_to_async(erase)(user)
     left = {key: text for key, text in (await sync_to_async(rows)()).items() if key not in others}

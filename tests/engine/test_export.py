@@ -21,11 +21,10 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCall
 
 from agui.actor import Actor
 from agui.contrib.attachments.models import Attachment, AttachmentUse
-from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.durable.models import RunOrder, ToolOutcome
 from agui.contrib.export.document import write_document
 from agui.contrib.feedback.models import Feedback
-from agui.contrib.mcp.models import ClientQuestion, ClientTask, RemoteAccount, RemoteClient, RemoteTool
+from agui.contrib.mcp.models import ClientQuestion, ClientTask, RemoteAccount
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.spending.models import Budget, RunSpending, Spending
@@ -34,7 +33,7 @@ from agui.stores import codec
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, think
-from engine.conftest import Client, all_models, run_input, script
+from engine.conftest import Client, models_of_users, run_input, script
 
 Thread = get_conversation_model()
 
@@ -213,8 +212,7 @@ def dump(mark):
 
 def test_every_field_is_told_or_known_to_be_absent(user):
     marked = Marked(user, 1)
-    # Of hours there are only counts, and of remote servers what belongs to no user.
-    assert {model for model, _ in marked.told} == set(all_models()) - {RunSpan, RemoteClient, RemoteTool}
+    assert {model for model, _ in marked.told} == set(models_of_users())
     text = json.dumps(export("ada"))
     for (model, field), mark in marked.told.items():
         if field not in ABSENT[model]:

@@ -76,6 +76,25 @@ class Begun(NamedTuple):
 async def begin(server: Server, site: str) -> Begun:
     """Ask a server where a user signs in. Raises SignInFailed."""
     uri = clients.redirect_uri(site, server)
+    shown, context = await _discover(server, site, uri)
+    client = _client_of(server, context)
+    keys, state = PKCEParameters.generate(), secrets.token_urlsafe(32)
+    own = {"state": state, "code_challenge": keys.code_challenge, "resource": client.resource}
+    if server.oauth and server.oauth.scopes:
+        own["scope"] = " ".join(server.oauth.scopes)
+    address = _with_query(shown, own)
+    if not may_open(address, client.server_url):
+        raise SignInFailed("unsafe_address")
+    return Begun(
+        address, state, Attempt(client=client, redirect_uri=uri, verifier=keys.code_verifier)
+    )
+
+
+async def _discover(server: Server, site: str, uri: str) -> tuple[str, OAuthContext]:
+    """Let the official client find the sign-in, and register this project there if it has to.
+
+    Returns the address that the client shows, and what it has found. Raises SignInFailed.
+    """
     shown: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def show(address: str) -> None:
@@ -103,27 +122,21 @@ async def begin(server: Server, site: str) -> Begun:
     finally:
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
-    context = official.context
+    return shown.result(), official.context
+
+
+def _client_of(server: Server, context: OAuthContext) -> Client:
+    """Keep what the official client has found. Raises SignInFailed."""
     metadata, information = context.oauth_metadata, context.client_info
     if metadata is None or information is None:
         raise SignInFailed("no_sign_in")
     if "S256" not in (metadata.code_challenge_methods_supported or ()):
         raise SignInFailed("no_pkce")
-    client = Client(
+    return Client(
         server_url=str(server.url),
         information=information,
         metadata=metadata,
         resource=context.get_resource_url(),
-    )
-    keys, state = PKCEParameters.generate(), secrets.token_urlsafe(32)
-    own = {"state": state, "code_challenge": keys.code_challenge, "resource": client.resource}
-    if server.oauth and server.oauth.scopes:
-        own["scope"] = " ".join(server.oauth.scopes)
-    address = _with_query(shown.result(), own)
-    if not may_open(address, client.server_url):
-        raise SignInFailed("unsafe_address")
-    return Begun(
-        address, state, Attempt(client=client, redirect_uri=uri, verifier=keys.code_verifier)
     )
 
 
