@@ -141,8 +141,19 @@ class Host:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         return await self.send_body(json.dumps(body), path, token)
 
-    async def send_body(self, body: str, path: str = "/agent/mcp/", token: str | None = None) -> Any:
-        headers = {"Accept": "application/json, text/event-stream"}
+    async def send_2026(self, method: str, name: str, **params: Any) -> Any:
+        """Send a request of the newest protocol, as a host that takes tasks."""
+        version, prefix = "2026-07-28", "io.modelcontextprotocol/"
+        capabilities = {"extensions": {f"{prefix}tasks": {}}}
+        params["_meta"] = {f"{prefix}protocolVersion": version, f"{prefix}clientCapabilities": capabilities}
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        headers = {"MCP-Protocol-Version": version, "Mcp-Method": method, "Mcp-Name": name}
+        return await self.send_body(json.dumps(body), headers=headers)
+
+    async def send_body(
+        self, body: str, path: str = "/agent/mcp/", token: str | None = None, headers: Any = None
+    ) -> Any:
+        headers = {"Accept": "application/json, text/event-stream", **(headers or {})}
         if token is None:
             token = self.token
         if token:

@@ -607,6 +607,26 @@ async def test_the_decision_executes_with_the_rights_of_that_moment(user: Any, s
     assert await raw.status(question) == ("denied", "The user is not allowed to do this any more. Nothing was done.")
 
 
+async def test_a_result_is_told_to_those_who_may_still_use_the_tool(user: Any, settings: Any):
+    registry = ToolRegistry()
+
+    @tool(registry, requires_approval=True, permission="agui.view_run")
+    def inspect() -> str:
+        """Inspect."""
+        return "a secret"
+
+    serve_to_mcp(settings, registry)
+    permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
+    await user.user_permissions.aadd(permission)
+    raw, person = await raw_of(user), await person_of(user)
+    question = await raw.waiting("inspect", {})
+    await person.decide(question)
+    await user.user_permissions.aclear()
+    assert await raw.status(question) == ("", "This was decided, and you may not see its result any more.")
+    await user.user_permissions.aadd(permission)
+    assert await raw.status(question) == ("done", "a secret")
+
+
 async def test_a_disabled_account_executes_nothing(user: Any, settings: Any):
     async def anybody(request: Any) -> Any:
         return await get_user_model().objects.filter(pk=user.pk).afirst()

@@ -10,11 +10,14 @@ pytest.importorskip("oauth2_provider")
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Permission
 from django.core.exceptions import ImproperlyConfigured
+from django.test import AsyncClient
 from django.urls import resolve
 from django.utils.translation import gettext_lazy
 from oauth2_provider.models import AccessToken, Application, RefreshToken
 
 from agui import ToolRegistry, conf
+from agui.contrib.mcp.approvals import version_of
+from agui.contrib.mcp.models import ClientQuestion, ClientTask
 from agui.contrib.mcp.resources import resource
 from agui.contrib.oauth import connections
 from agui.contrib.oauth.conf import OauthSettings
@@ -205,6 +208,33 @@ async def test_no_form_of_a_call_goes_round_its_scope(host: Host, body: str):
     await host.connect(write=False)
     assert (await host.send_body(body)).status_code == 403
     assert not await AuditRecord.objects.aexists()
+
+
+async def test_result_is_told_to_hosts_that_may_still_make_the_call(host: Host):
+    """The user can take a scope from a host after its call."""
+    await host.connect()
+    approval = json.loads((await host.call("wipe")).content)["result"]["structuredContent"]["approval"]
+    question = await ClientQuestion.objects.aget(pk=approval["id"])
+    person = AsyncClient()
+    await person.aforce_login(host.user)
+    await person.post(f"/agent/mcp/approvals/{question.pk}/", {"shown": version_of(question), "do": "approve"})
+    task = await ClientTask.objects.acreate(
+        caller=question.caller,
+        scope=question.scope,
+        tool_name="wipe",
+        state="waiting",
+        question=question,
+        expires_at=question.expires_at,
+    )
+
+    async def told() -> tuple[str, Any]:
+        status = json.loads((await host.call("approval_status", {"id": approval["id"]})).content)["result"]
+        answer = json.loads((await host.send_2026("tasks/get", str(task.pk), taskId=str(task.pk))).content)
+        return status["content"][0]["text"], answer.get("result", {}).get("status")
+
+    assert await told() == ("wiped all", "completed")
+    await host.connect(write=False)
+    assert await told() == ("This was decided, and you may not see its result any more.", None)
 
 
 async def test_scope_gives_nothing_that_the_user_may_not(host: Host):

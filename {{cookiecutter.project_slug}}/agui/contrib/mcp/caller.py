@@ -1,6 +1,7 @@
 """The client of one request: whom it acts for, and whether it can ask its user."""
 
 import hashlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -9,6 +10,7 @@ from django.http import HttpRequest
 from mcp import types
 
 from agui.actor import Actor
+from agui.tools.registry import ToolBinding
 
 MAX_NAME_CHARS = 100
 TASKS = "io.modelcontextprotocol/tasks"
@@ -30,6 +32,8 @@ class Connection:
     client_id: str
     name: str
     scopes: frozenset[str]
+    needed_for: Callable[[ToolBinding], Iterable[str]] = field(repr=False)
+    """The scopes that a function needs."""
 
     @classmethod
     def of(cls, request: HttpRequest) -> "Connection | None":
@@ -80,6 +84,11 @@ class Caller:
             credential = self.request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
         text = f"{self.actor.scope}\n{credential}"
         return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
+    def may_use(self, binding: ToolBinding) -> bool:
+        """Whether the scopes of the client's connection allow a function, if it has one."""
+        connection = Connection.of(self.request)
+        return connection is None or connection.scopes.issuperset(connection.needed_for(binding))
 
     def declaring(self, session: Any) -> "Caller":
         """Return the caller with what this request of 2026 declares about its client."""

@@ -70,4 +70,4 @@ async def keep(question: ClientQuestion, ended: Ended, schema: dict[str, Any] | 
 async def give_up(question: ClientQuestion) -> None:
     """End a call whose tool is gone."""
     if await in_database(approvals.claim, question):
-        await keep(question, Ended("failed", GONE), None)
+        await keep(question, Ended("denied", GONE), None)

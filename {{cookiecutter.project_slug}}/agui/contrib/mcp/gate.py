@@ -92,6 +92,10 @@ class Gate:
         tools = await self.toolset.get_tools(context or self.context(caller.actor))
         return {name: tool for name, tool in tools.items() if self._is_open(tool, caller)}
 
+    async def may_know(self, name: str, caller: Caller) -> bool:
+        """Whether a client may still be told what a call of a tool has returned."""
+        return name in await self.tools(caller) and caller.may_use(self.registry.get(name))
+
     def _is_open(self, tool: Tool, caller: Caller) -> bool:
         if tool.tool_def.kind == "function":
             return True

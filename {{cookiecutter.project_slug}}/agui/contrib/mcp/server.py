@@ -164,7 +164,7 @@ class ToolServer:
         )
         try:
             if params.name == status.NAME and status.NAME not in self.endpoint.registry:
-                return await status.answer(caller, request.arguments)
+                return await status.answer(caller, request.arguments, self.gate.may_know)
             if caller.takes_tasks:
                 return await self.tasks.call(request)
             return self._result_of(request, await self.gate.call(request))

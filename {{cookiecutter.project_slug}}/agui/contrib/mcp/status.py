@@ -1,5 +1,6 @@
 """What clients are told about a call that waits on our page, and the tool that tells it."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mcp import types
@@ -48,12 +49,17 @@ LOST = (
     "in part, and it never runs again. Check what was done before you try anything."
 )
 EXPIRED = "Nobody approved this in time. Nothing was done. Call the tool again to ask once more."
+NOT_ALLOWED = "This was decided, and you may not see its result any more."
 UNREADABLE = "This was decided, and its result can't be read any more."
 FINAL = (State.DONE, State.FAILED, State.DENIED, State.EXPIRED)
 
 
-async def answer(caller: Caller, arguments: dict[str, Any]) -> types.CallToolResult:
-    """Answer a call of the tool, about calls of this client alone."""
+async def answer(
+    caller: Caller,
+    arguments: dict[str, Any],
+    may_know: Callable[[str, Caller], Awaitable[bool]],
+) -> types.CallToolResult:
+    """Answer a call of the tool, about calls of this client alone, with results it may know."""
     try:
         await throttle(caller.request, caller.actor)
     except HttpError as refusal:
@@ -61,6 +67,9 @@ async def answer(caller: Caller, arguments: dict[str, Any]) -> types.CallToolRes
     question = await find(arguments.get("id"), caller, also_late=True)
     if question is None or not question.arguments:
         return said(UNKNOWN, is_error=True)
+    is_over = question.state in (State.DONE, State.FAILED)
+    if is_over and not await may_know(question.tool_name, caller):
+        return said(NOT_ALLOWED, is_error=True)
     return await tell(question, caller)
 
 

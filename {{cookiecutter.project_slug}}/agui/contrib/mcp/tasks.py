@@ -138,7 +138,7 @@ class Tasks:
         if decode_header_value(caller.request.headers.get(MCP_NAME_HEADER)) != params.task_id:
             raise MCPError(types.HEADER_MISMATCH, OTHER_NAME)
         task = await in_database(task_rows.find, params.task_id, caller)
-        if task is None or task.tool_name not in await self.gate.tools(caller):
+        if task is None or not await self.gate.may_know(task.tool_name, caller):
             raise MCPError(types.INVALID_PARAMS, UNKNOWN)
         return caller, task
 

@@ -17,7 +17,7 @@ from agui.blocking.executor import in_database
 from agui.contrib.mcp.caller import Connection
 from agui.contrib.mcp.views import McpView
 from agui.contrib.oauth.addresses import canonical_resource, document_url
-from agui.contrib.oauth.scopes import needed_scopes, scopes
+from agui.contrib.oauth.scopes import needed_scopes, scopes, scopes_of
 from agui.errors import Forbidden, Unauthorized
 from agui.http.auth import ask_hook, get_user
 from agui.http.tokens import bearer_token
@@ -80,8 +80,8 @@ def _find(token: str, resource: str) -> tuple[Any, Connection] | None:
     if row.application is None or row.user is None or not row.user.is_active:
         raise Unauthorized(UNKNOWN)
     application = row.application
-    connection = Connection(application.client_id, str(application), frozenset(row.scope.split()))
-    return row.user, connection
+    allowed = frozenset(row.scope.split())
+    return row.user, Connection(application.client_id, str(application), allowed, scopes_of)
 
 
 def _challenge(request: HttpRequest, needed: Iterable[str], error: str = "") -> str:

@@ -45,12 +45,16 @@ def _needed_by(message: Any, registry: ToolRegistry) -> Iterable[str]:
         yield WRITE
     params = message.get("params")
     touched = _touched(method, params, registry) if isinstance(params, dict) else None
-    if touched is None:
-        return
-    if not touched.spec.read_only:
+    if touched is not None:
+        yield from scopes_of(touched)
+
+
+def scopes_of(binding: ToolBinding) -> Iterable[str]:
+    """Return the scopes that a call of a function needs, beside the one to read."""
+    if not binding.spec.read_only:
         yield WRITE
     for name, group in conf.part(OauthSettings).groups.items():
-        if touched.spec.permission in group.permissions:
+        if binding.spec.permission in group.permissions:
             yield GROUP + name
 
 
