@@ -136,7 +136,7 @@ class Talk:
             self.check_new(point, text)
         calm, following = self.next
         # Before them may be messages whose runs have ended before a request.
-        if calm == self.site.disturbances and [each for each in ids[known:] if each in following] != following:
+        if self.is_calm_since(calm) and [each for each in ids[known:] if each in following] != following:
             self.mistake(f"began with {ids[known:]}, not with {following}")
         self.next = (0, [])
         for sent in self.sent.values():
@@ -156,7 +156,11 @@ class Talk:
             self.mistake(f"read after its run: {sent}")
 
     def is_undisturbed(self, due: Due) -> bool:
-        return (due.disturbances, due.spoilt) == (self.site.disturbances, self.spoilt)
+        return self.is_calm_since(due.disturbances) and due.spoilt == self.spoilt
+
+    def is_calm_since(self, disturbances: int) -> bool:
+        """Whether all processes have been there since that number: a run of one that ends is cut short."""
+        return disturbances == self.site.disturbances and disturbances % 2 == 0
 
     # --- The client
 
@@ -447,7 +451,8 @@ class Talk:
                 return min(self.points, key=lambda point: point.name)
             if not self.racing:
                 state = await self.read_queue()
-                is_about_to_begin = state["held"] == "finished" and state["messages"] and self.is_calm()
+                is_calm = self.is_calm_since(self.calm)
+                is_about_to_begin = state["held"] == "finished" and state["messages"] and is_calm
                 if not self.points and not self.racing and state["run"] is None and not is_about_to_begin:
                     self.is_paused = state["held"] == "paused"
                     return None
@@ -455,9 +460,6 @@ class Talk:
                 await asyncio.wait_for(self.changed.wait(), POLL_SECONDS)
         self.mistake(f"nothing happens: {await self.read_queue()}")
         raise AssertionError("\n".join([*self.log[-40:], *self.mistakes]))
-
-    def is_calm(self) -> bool:
-        return self.calm == self.site.disturbances and self.calm % 2 == 0
 
     async def finish(self) -> None:
         """Let everything end well, send what waits, and have the model read the thread once more."""

@@ -1,4 +1,4 @@
-"""Calls of MCP clients that wait for approval, with two real servers on PostgreSQL: each runs once, or never again.
+"""Calls of MCP clients that wait or last, with two real servers on PostgreSQL: each runs once, or never again.
 
 Decisions race each other over both servers, and the server that executes a call is killed at any moment.
 """
@@ -33,6 +33,7 @@ from agui.contrib.mcp.models import ClientQuestion
 ClientQuestion.objects.filter(state="executing").update(decided_at=F("decided_at") - timedelta(hours=1))
 """
 TOOL = '''
+import asyncio
 import time
 from pathlib import Path
 
@@ -47,7 +48,18 @@ def pay(name: str) -> str:
     while name.startswith("slow") and not (HERE / "go-on").exists():
         time.sleep(0.05)
     return f"Paid {name}"
+
+
+@tool(registry)
+async def labour(name: str) -> str:
+    """Last until it may end."""
+    with (HERE / "effects").open("a") as effects:
+        effects.write(f"{name}\\n")
+    while not (HERE / "go-on").exists():
+        await asyncio.sleep(0.05)
+    return f"Done with {name}"
 '''
+TASKS_AT_ONCE = '\nAGUI["MCP"] = {"ENDPOINT": True, "TASK_AFTER_SECONDS": 0.2}\n'
 
 
 class Site:
@@ -55,6 +67,7 @@ class Site:
 
     def __init__(self, project: Path, servers: list[Daphne]) -> None:
         self.effects, self.servers = project / "effects", servers
+        self.go_on = project / "go-on"
         self.effects.touch()
 
     def call(self, tool: str, arguments: dict[str, str], server: int = 0) -> Any:
@@ -64,6 +77,30 @@ class Site:
         status, text = live.client(live.token).fetch("POST", "/agent/mcp/", body, headers)
         assert status == 200, text
         return json.loads(text)["result"]
+
+    def send_2026(self, method: str, name: str, params: dict[str, Any], server: int) -> Any:
+        """Send a request of a client that takes tasks."""
+        live, prefix, version = self.servers[server], "io.modelcontextprotocol/", "2026-07-28"
+        capabilities = {"extensions": {f"{prefix}tasks": {}}}
+        meta = {f"{prefix}protocolVersion": version, f"{prefix}clientCapabilities": capabilities}
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta, **params}}
+        headers = {
+            "Accept": "application/json",
+            "MCP-Protocol-Version": version,
+            "Mcp-Method": method,
+            "Mcp-Name": name,
+        }
+        return json.loads(live.client(live.token).fetch("POST", "/agent/mcp/", body, headers)[1])["result"]
+
+    def begin(self, name: str, server: int) -> str:
+        """The id of the task of a call that lasts."""
+        call = {"name": "labour", "arguments": {"name": name}}
+        handle = self.send_2026("tools/call", "labour", call, server)
+        assert (handle["resultType"], handle["status"]) == ("task", "working")
+        return handle["taskId"]
+
+    def task(self, key: str, server: int, method: str = "get") -> Any:
+        return self.send_2026(f"tasks/{method}", key, {"taskId": key}, server)
 
     def ask(self, name: str) -> str:
         """The id of a call that waits."""
@@ -109,6 +146,8 @@ def site(rendered, environment: Path, postgresql_server: PostgreSQL, tmp_path: P
     furnish_project(project, environment)
     with (project / "assistant/tools.py").open("a") as tools:
         tools.write(TOOL)
+    with (project / "config/settings.py").open("a") as settings_file:
+        settings_file.write(TASKS_AT_ONCE)
     database = f"mcp_killed_{secrets.token_hex(4)}"
     settings = {"DATABASE_URL": postgresql_server.create(database), "MCP_ENDPOINT": "1", "DEBUG": "1"}
     with ExitStack() as stack:
@@ -177,3 +216,25 @@ def test_call_whose_server_was_killed_never_runs_again(site: Site):
             assert site.ask(name) != question, "another call is asked about again"
             assert site.times(name) == before <= 1
     assert killed_at_work >= KILLS // 2
+
+
+def test_task_of_one_server_is_told_and_cancelled_by_the_other_and_ends_with_its_own(site: Site):
+    done, cancelled = [site.begin(name, server=1) for name in ("done", "cancelled")]
+    for key in (done, cancelled):
+        assert site.task(key, server=0)["status"] == "working"
+    site.task(cancelled, 0, "cancel")
+    wait_until(lambda: site.task(cancelled, server=0)["status"] == "cancelled")
+    site.go_on.touch()
+    wait_until(lambda: site.task(done, server=0)["status"] == "completed")
+    assert site.task(done, server=0)["result"]["content"][0]["text"] == "Done with done"
+    site.go_on.unlink()
+    killed = site.begin("killed", server=1)
+    site.servers[1].kill()
+    told = site.task(killed, server=0)
+    assert told["status"] == "failed"
+    assert "Nobody knows whether the tool has acted" in told["error"]["message"]
+    site.servers[1].start()
+    site.go_on.touch()
+    assert site.task(killed, server=1)["error"] == told["error"]
+    assert site.task(done, server=1)["status"] == "completed"
+    assert [site.times(name) for name in ("done", "cancelled", "killed")] == [1, 1, 1]
