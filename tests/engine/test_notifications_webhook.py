@@ -24,11 +24,12 @@ from cryptography.x509.oid import NameOID
 from django.test import RequestFactory
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from agui.addresses import is_public
 from agui.blocking.executor import in_database
 from agui.contrib.notifications import choices, outbox, webhook
 from agui.contrib.notifications.deliver import deliver_all, deliveries
 from agui.contrib.notifications.models import Notification, NotificationChoice
-from agui.contrib.notifications.receivers import NotSent, Receiver, is_public
+from agui.contrib.notifications.receivers import NotSent, Receiver
 from agui.testing import call, say
 from engine import pages
 from engine.clock import Clock

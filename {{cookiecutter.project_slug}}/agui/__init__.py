@@ -126,8 +126,9 @@ Every room may use conf.py (the settings) with conf_sections.py (their sections)
 part can add) with part_values.py, errors.py (what clients learn about errors), models.py (the
 tables), actor.py (who acts), clock.py (what time it is), deps.py (what a tool sees as `ctx.deps`),
 log_fields.py (the run that a line of the log belongs to), money.py (amounts of US dollars),
-namespaces.py (agents, told apart), statements.py (how every turn reads and writes rows) and
-lazy_import.py (modules that are imported on first use).
+namespaces.py (agents, told apart), statements.py (how every turn reads and writes rows),
+addresses.py (which addresses are public) and lazy_import.py (modules that are imported on first
+use).
 Django's other modules are above the rooms: apps.py, checks.py, urls.py, management/ and
 templatetags/. Your tests use testing/, contract.py and contract_tests.py.
 

@@ -9,8 +9,8 @@ import httpx2
 from django.conf import settings
 
 from agui import conf
+from agui.addresses import is_loopback, is_public
 from agui.contrib.mcp.conf import McpSettings
-from agui.contrib.notifications.receivers import is_loopback, is_public
 
 MAX_BYTES = 256_000
 MAX_RESULT_BYTES = 20_000_000
