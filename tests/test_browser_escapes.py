@@ -46,7 +46,9 @@ def open_scene(browser: Browser, outside: Outside) -> Iterator[Callable[..., Sce
             page = opened.enter_context(page_that_hosts(browser, cookies[live.url]))
             if browser.browser_type.name == "chromium":
                 # Nothing but our defences holds the attempts: the machine outside is in the local network.
-                page.context.grant_permissions(["geolocation", "local-network-access"])
+                page.context.grant_permissions(
+                    ["geolocation", "local-network-access", "clipboard-read", "clipboard-write"]
+                )
             if without:
                 take_out(page, without)
             page.goto(live.url)

