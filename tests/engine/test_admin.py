@@ -489,6 +489,15 @@ def test_runs_show_how_they_ended_and_what_they_used(browser):
         assert text in html, text
 
 
+def test_list_of_calls_says_which_client_called(browser):
+    call = {"tool_name": "echo", "outcome": "success", "started_at": timezone.now(), "duration_ms": 1}
+    AuditRecord.objects.create(thread_id="t0", **call)
+    AuditRecord.objects.create(via="mcp: Claude", **call)
+    assert b"mcp: Claude</td>" in browser.get(f"{at('auditrecord')}/").content
+    found = browser.get(f"{at('auditrecord')}/?via=mcp: Claude").context["cl"].result_list
+    assert [row.via for row in found] == ["mcp: Claude"]
+
+
 @pytest.mark.parametrize(
     ("name", "query", "found"),
     [

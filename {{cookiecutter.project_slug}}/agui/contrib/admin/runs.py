@@ -160,7 +160,15 @@ def _seconds(milliseconds: int | None) -> str:
 
 @admin.register(AuditRecord)
 class AuditRecordAdmin(OfThreadAdmin):
-    list_display = [moment("started_at"), "tool_name", "who", "thread", "outcome", "duration"]
+    list_display = [
+        moment("started_at"),
+        "tool_name",
+        "who",
+        "via",
+        "thread",
+        "outcome",
+        "duration",
+    ]
     list_filter = [
         recent("tool_name"),
         "outcome",
