@@ -18,12 +18,25 @@ from agui.contrib.mcp.models import (
 from agui.sentences import fill, wording
 
 
-@admin.register(ClientQuestion)
-class ClientQuestionAdmin(RecordAdmin):
+class ClientCallAdmin(RecordAdmin):
+    """Calls of MCP clients that are kept."""
+
     list_display = [moment("created_at"), "tool_name", "client", "state_now", "who"]
     list_filter = ["state", "created_at"]
     list_select_related = ["user"]
     search_fields = ["=id", "tool_name", f"user__{USERNAME}"]
+
+    @admin.display(description=wording("state"))
+    def state_now(self, row: Any) -> str:
+        return str(row.state_label)
+
+    @admin.display(description=wording("owner"))
+    def who(self, row: Any) -> SafeString | str:
+        return link(row.user)
+
+
+@admin.register(ClientQuestion)
+class ClientQuestionAdmin(ClientCallAdmin):
     search_help_text = wording("A user's name, a tool, or the id of an approval")
     heavy = ["arguments", "result", "answer"]
     fields = [
@@ -39,26 +52,14 @@ class ClientQuestionAdmin(RecordAdmin):
     ]
     readonly_fields = ["who", "question", "state_now"]
 
-    @admin.display(description=wording("state"))
-    def state_now(self, row: ClientQuestion) -> str:
-        return row.state_label
-
     @admin.display(description=wording("question"))
     def question(self, row: ClientQuestion) -> str:
         """Show what the user was asked, in which secret arguments are hidden."""
         return str(row.form.get("message", "-"))
 
-    @admin.display(description=wording("owner"))
-    def who(self, row: Any) -> SafeString | str:
-        return link(row.user)
-
 
 @admin.register(ClientTask)
-class ClientTaskAdmin(RecordAdmin):
-    list_display = [moment("created_at"), "tool_name", "client", "state_now", "who"]
-    list_filter = ["state", "created_at"]
-    list_select_related = ["user"]
-    search_fields = ["=id", "tool_name", f"user__{USERNAME}"]
+class ClientTaskAdmin(ClientCallAdmin):
     heavy = ["arguments", "result"]
     fields = [
         "id",
@@ -72,14 +73,6 @@ class ClientTaskAdmin(RecordAdmin):
         "expires_at",
     ]
     readonly_fields = ["who", "state_now"]
-
-    @admin.display(description=wording("state"))
-    def state_now(self, row: ClientTask) -> str:
-        return row.state_label
-
-    @admin.display(description=wording("owner"))
-    def who(self, row: Any) -> SafeString | str:
-        return link(row.user)
 
 
 class RemoteAdmin(admin.ModelAdmin):

@@ -23,7 +23,25 @@ def longest_call() -> timedelta:
     return timedelta(seconds=seconds + LOST_SECONDS)
 
 
-class ClientQuestion(models.Model):
+class ClientCall(models.Model):
+    """What is kept of a call of an MCP client, and whose it is."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    scope = models.CharField(max_length=255, help_text="The owner, as in a conversation.")
+    caller = models.CharField(max_length=64, help_text="A digest of the user and the credential.")
+    client = models.CharField(
+        max_length=100, blank=True, help_text="The client's own name for itself."
+    )
+    tool_name = models.CharField(max_length=255)
+
+    class Meta:
+        abstract = True
+
+
+class ClientQuestion(ClientCall):
     """A question about the call of an MCP client. Its answer counts once.
 
     The client shows a form with it, or the user decides on our page, and the decision executes the
@@ -45,19 +63,9 @@ class ClientQuestion(models.Model):
         DENIED = "denied", wording("denied")
         EXPIRED = "expired", wording("expired")
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
-    )
-    scope = models.CharField(max_length=255, help_text="The owner, as in a conversation.")
-    caller = models.CharField(max_length=64, help_text="A digest of the user and the credential.")
-    client = models.CharField(
-        max_length=100, blank=True, help_text="The client's own name for itself."
-    )
     call = models.CharField(
         max_length=64, help_text="A digest of the tool's name, definition and arguments."
     )
-    tool_name = models.CharField(max_length=255)
     kind = models.CharField(max_length=16)
     form = models.JSONField(help_text="What the user is shown.")
     arguments = models.TextField(blank=True, help_text="Those of the call, encrypted.")
@@ -122,7 +130,7 @@ class ClientQuestion(models.Model):
         return cls.objects.filter(in_form | models.Q(expires_at__lt=now - KEPT))
 
 
-class ClientTask(models.Model):
+class ClientTask(ClientCall):
     """A call of an MCP client that goes on after the client has got a handle for it."""
 
     class State(models.TextChoices):
@@ -132,16 +140,6 @@ class ClientTask(models.Model):
         FAILED = "failed", wording("failed")
         CANCELLED = "cancelled", wording("cancelled")
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
-    )
-    scope = models.CharField(max_length=255, help_text="The owner, as in a conversation.")
-    caller = models.CharField(max_length=64, help_text="A digest of the user and the credential.")
-    client = models.CharField(
-        max_length=100, blank=True, help_text="The client's own name for itself."
-    )
-    tool_name = models.CharField(max_length=255)
     state = models.CharField(max_length=16, choices=State.choices, default=State.WORKING)
     question = models.ForeignKey(
         ClientQuestion,
