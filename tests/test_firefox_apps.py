@@ -19,8 +19,6 @@ from test_browser_escapes import (
     outside,
     shared,
     test_attempt_fails,
-    test_attempt_succeeds_without_its_defences,
-    undefended,
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
@@ -34,9 +32,7 @@ __all__ = [
     "test_address_of_an_app_is_no_page",
     "test_app_is_heard_only_for_what_it_may_ask",
     "test_attempt_fails",
-    "test_attempt_succeeds_without_its_defences",
     "test_no_means_no",
-    "undefended",
 ]
 
 
