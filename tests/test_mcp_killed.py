@@ -20,6 +20,7 @@ from urllib.parse import urlencode
 
 import pytest
 from conftest import furnish_project
+from mcp_message import TASKS, message_of_2026
 from postgresql import PostgreSQL
 from servers import Client, Daphne, serve, wait_until
 
@@ -80,23 +81,16 @@ class Site:
 
     def send_2026(self, method: str, name: str, params: dict[str, Any], server: int) -> Any:
         """Send a request of a client that takes tasks."""
-        live, prefix, version = self.servers[server], "io.modelcontextprotocol/", "2026-07-28"
-        capabilities = {"extensions": {f"{prefix}tasks": {}}}
-        meta = {f"{prefix}protocolVersion": version, f"{prefix}clientCapabilities": capabilities}
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta, **params}}
-        headers = {
-            "Accept": "application/json",
-            "MCP-Protocol-Version": version,
-            "Mcp-Method": method,
-            "Mcp-Name": name,
-        }
+        live = self.servers[server]
+        body, headers = message_of_2026(method, name, params, TASKS)
         return json.loads(live.client(live.token).fetch("POST", "/agent/mcp/", body, headers)[1])["result"]
 
     def begin(self, name: str, server: int) -> str:
-        """The id of the task of a call that lasts."""
+        """The id of the task of a call that lasts, and is at work."""
         call = {"name": "labour", "arguments": {"name": name}}
         handle = self.send_2026("tools/call", "labour", call, server)
         assert (handle["resultType"], handle["status"]) == ("task", "working")
+        wait_until(lambda: self.times(name))
         return handle["taskId"]
 
     def task(self, key: str, server: int, method: str = "get") -> Any:

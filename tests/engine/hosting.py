@@ -14,6 +14,7 @@ from django.contrib.auth import get_user_model
 from django.test import AsyncClient
 from django.urls import include, path
 from django.utils import timezone
+from mcp_message import TASKS, message_of_2026
 from oauth2_provider.models import (
     get_access_token_model,
     get_application_model,
@@ -143,11 +144,7 @@ class Host:
 
     async def send_2026(self, method: str, name: str, **params: Any) -> Any:
         """Send a request of the newest protocol, as a host that takes tasks."""
-        version, prefix = "2026-07-28", "io.modelcontextprotocol/"
-        capabilities = {"extensions": {f"{prefix}tasks": {}}}
-        params["_meta"] = {f"{prefix}protocolVersion": version, f"{prefix}clientCapabilities": capabilities}
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        headers = {"MCP-Protocol-Version": version, "Mcp-Method": method, "Mcp-Name": name}
+        body, headers = message_of_2026(method, name, params, TASKS)
         return await self.send_body(json.dumps(body), headers=headers)
 
     async def send_body(

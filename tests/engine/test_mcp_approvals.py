@@ -32,6 +32,7 @@ import httpx2
 from mcp import Client as McpClient
 from mcp import MCPError, types
 from mcp.client.streamable_http import streamable_http_client
+from mcp_message import message_of_2026
 from pydantic_ai import ApprovalRequired, RunContext
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, get_urls, tool
@@ -46,8 +47,6 @@ from agui.runs.shutdown import calls
 from agui.testing import ScriptedModel
 from engine.serving import serve_to_mcp, serving
 
-VERSION = "2026-07-28"
-META = "io.modelcontextprotocol/"
 PAGE = "/agent/mcp/approvals/"
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 effects: list[str] = []
@@ -187,11 +186,9 @@ class Raw:
 
     def message(self, name: str, arguments: Any, **params: Any) -> tuple[dict[str, Any], dict[str, str]]:
         """The body and the headers of a call."""
-        meta = {f"{META}protocolVersion": VERSION, f"{META}clientCapabilities": self.capabilities}
-        called = {"name": name, "arguments": arguments, "_meta": meta, **params}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called}
-        headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": VERSION}
-        return body, headers | {"Mcp-Method": "tools/call", "Mcp-Name": name, **self.token}
+        called = {"name": name, "arguments": arguments, **params}
+        body, headers = message_of_2026("tools/call", name, called, self.capabilities)
+        return body, headers | {"Accept": "application/json, text/event-stream", **self.token}
 
     async def call(self, name: str, arguments: Any, **params: Any) -> dict[str, Any]:
         body, headers = self.message(name, arguments, **params)
@@ -587,18 +584,24 @@ def test_of_threads_at_once_one_claims_a_call(user: Any):
     assert [sum(of_row) for of_row in zip(*claims, strict=True)] == [1] * len(rows)
 
 
-async def test_the_decision_executes_with_the_rights_of_that_moment(user: Any, settings: Any):
+async def serve_to_inspectors(user: Any, settings: Any) -> Permission:
+    """Serve a tool that needs a permission, and give it to the user."""
     registry = ToolRegistry()
 
     @tool(registry, requires_approval=True, permission="agui.view_run")
     def inspect() -> str:
         """Inspect."""
         effects.append("inspected")
-        return "fine"
+        return "a secret"
 
     serve_to_mcp(settings, registry)
     permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
     await user.user_permissions.aadd(permission)
+    return permission
+
+
+async def test_the_decision_executes_with_the_rights_of_that_moment(user: Any, settings: Any):
+    await serve_to_inspectors(user, settings)
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting("inspect", {})
     await user.user_permissions.aclear()
@@ -608,16 +611,7 @@ async def test_the_decision_executes_with_the_rights_of_that_moment(user: Any, s
 
 
 async def test_a_result_is_told_to_those_who_may_still_use_the_tool(user: Any, settings: Any):
-    registry = ToolRegistry()
-
-    @tool(registry, requires_approval=True, permission="agui.view_run")
-    def inspect() -> str:
-        """Inspect."""
-        return "a secret"
-
-    serve_to_mcp(settings, registry)
-    permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
-    await user.user_permissions.aadd(permission)
+    permission = await serve_to_inspectors(user, settings)
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting("inspect", {})
     await person.decide(question)

@@ -14,6 +14,7 @@ from django.test import AsyncClient
 pytest.importorskip("fastmcp")
 
 from mcp import MCPError
+from mcp_message import TASKS, message_of_2026
 from pydantic_ai import ApprovalRequired, RunContext
 
 from agui import AgentDeps, Question, ToolRegistry, tool
@@ -26,9 +27,6 @@ from agui.runs.processes import process_name
 from agui.runs.shutdown import calls, end_runs
 from engine.serving import serve_to_mcp
 
-VERSION = "2026-07-28"
-META = "io.modelcontextprotocol/"
-TASKS = {"extensions": {f"{META}tasks": {}}}
 FORMS = {"elicitation": {}}
 UNKNOWN = -32602
 effects: list[str] = []
@@ -131,10 +129,8 @@ class Caller:
         self.capabilities = capabilities
 
     async def send(self, method: str, header: str, **params: Any) -> dict[str, Any]:
-        meta = {f"{META}protocolVersion": VERSION, f"{META}clientCapabilities": self.capabilities}
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta, **params}}
-        headers = {"Accept": "application/json", "MCP-Protocol-Version": VERSION, "Mcp-Method": method}
-        headers |= {"Mcp-Name": header, **self.token}
+        body, headers = message_of_2026(method, header, params, self.capabilities)
+        headers |= self.token
         response = await self.http.post("/agent/mcp/", body, content_type="application/json", headers=headers)
         answer: dict[str, Any] = json.loads(response.content)
         return answer
@@ -242,7 +238,7 @@ async def test_a_client_without_tasks_waits_for_the_result(user: Any):
 async def test_the_server_says_that_it_has_tasks(user: Any):
     caller = await caller_of(user)
     discovered = (await caller.send("server/discover", ""))["result"]
-    assert discovered["capabilities"]["extensions"] == {f"{META}tasks": {}}
+    assert discovered["capabilities"]["extensions"] == TASKS["extensions"]
 
 
 async def test_a_structured_result_is_that_of_the_call(user: Any):
