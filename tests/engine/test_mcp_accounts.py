@@ -7,6 +7,7 @@ import logging
 import re
 import zlib
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, get_args
 from unittest.mock import Mock
@@ -49,11 +50,20 @@ async def no_connection_outlives_its_test() -> AsyncIterator[None]:
     await connections.close_all()
 
 
+@pytest.fixture(autouse=True)
+def revoking(monkeypatch: Any) -> ThreadPoolExecutor:
+    """The threads that revoke tokens. A server of a test must not end before them."""
+    threads = ThreadPoolExecutor(4)
+    monkeypatch.setattr(tokens, "_revoking", threads)
+    return threads
+
+
 @pytest.fixture
-async def remote(settings: Any, tmp_path: Path) -> AsyncIterator[RemoteSite]:
+async def remote(settings: Any, tmp_path: Path, revoking: ThreadPoolExecutor) -> AsyncIterator[RemoteSite]:
     async with remote_site() as site:
         configure(settings, tmp_path, {"shop": {"url": site.mcp_url, "auth": "oauth"}})
         yield site
+        await asyncio.to_thread(revoking.shutdown)
 
 
 def configure(settings: Any, tmp_path: Path, servers: dict[str, Any], **values: Any) -> None:
@@ -834,7 +844,9 @@ async def test_visitors_have_no_accounts(remote: RemoteSite, settings: Any, tran
 # --- This engine as the other site
 
 
-async def test_user_connects_at_a_site_of_this_engine(browser: Browser, user: Any, settings: Any, tmp_path: Path):
+async def test_user_connects_at_a_site_of_this_engine(
+    browser: Browser, user: Any, settings: Any, tmp_path: Path, revoking: ThreadPoolExecutor
+):
     """Discovery, a client id metadata document, consent, `iss`, renewing and revoking, with the part `oauth`."""
     pytest.importorskip("oauth2_provider")
     hosting = importlib.import_module("engine.hosting")
@@ -868,6 +880,7 @@ async def test_user_connects_at_a_site_of_this_engine(browser: Browser, user: An
                 return httpx2.post(str(server.url), json=body, headers=headers).status_code == 401
 
             await asyncio.to_thread(wait_until, is_refused)
+            await asyncio.to_thread(revoking.shutdown)
 
 
 def hosting_person() -> Any:
