@@ -33,10 +33,9 @@ demo: .venv/.demo ## Generate a project into .demo/ and serve it at http://127.0
 	@$(MAKE) --no-print-directory -C .demo/my_assistant run
 
 install: .venv/.install ## Bring the agent into your Django project (INTO=../shop DRY_RUN=1 REMOVE=1 PARTS=standard ENGINE=source PROJECT_PYTHON=../shop/.venv/bin/python)
-	@$(BIN)/python -B -m installer "$(or $(INTO),$(error Name the project: make install INTO=../shop))" \
-		$(if $(DRY_RUN),--dry-run) $(if $(REMOVE),--remove) $(if $(filter file,$(origin PARTS)),,--parts $(PARTS)) \
-		$(if $(ENGINE),--engine $(ENGINE)) \
-		$(if $(PROJECT_PYTHON),--python "$(PROJECT_PYTHON)")
+	@$(BIN)/python -B -m installer "$${INTO:?Name the project: make install INTO=../shop}" \
+		$${DRY_RUN:+--dry-run} $${REMOVE:+--remove} $(if $(filter file,$(origin PARTS)),,--parts "$$PARTS") \
+		$${ENGINE:+--engine "$$ENGINE"} $${PROJECT_PYTHON:+--python "$$PROJECT_PYTHON"}
 
 test: .venv/.dev ## Test the template and the projects that it makes (TIER=browser or nightly, or ARGS=tests/test_names.py); lists what it skips
 ifdef ARGS
@@ -53,14 +52,14 @@ check: .venv/.demo ## Generate a project and run its own checks (PARTS=minimal, 
 	@$(MAKE) --no-print-directory -C .demo/check/my_assistant check
 
 engine: $(if $(PROJECT),,.demo/new) ## Run the engine's tests in a new project, or in yours (PROJECT=/path ARGS="-n 2 test_run.py")
-	cd tests/engine && PYTHONPATH="$(TESTED):$(CURDIR)/tests" "$(TESTED)/.venv/bin/pytest" $(or $(ARGS),--numprocesses auto)
+	cd engine/tests && PYTHONPATH="$(TESTED):$(CURDIR)/engine:$(CURDIR)/tests" "$(TESTED)/.venv/bin/pytest" $(or $(ARGS),--numprocesses auto)
 
 element: .demo/packages/node_modules ## Run the element's tests on the template's modules, or on those of your project (PROJECT=/path)
 	@rm -rf .demo/element
 	@cp -R tests/element .demo/element
 	@ln -s ../packages/node_modules .demo/element/node_modules
-	@cp -R "$(abspath $(or $(PROJECT),{{cookiecutter.project_slug}}))"/agui/static/agui .demo/element
-	@cp -R "$(abspath $(or $(PROJECT),{{cookiecutter.project_slug}}))"/agui/contrib/*/static/agui_* .demo/element
+	@cp -R "$(abspath $(or $(PROJECT),engine))"/agui/static/agui .demo/element
+	@cp -R "$(abspath $(or $(PROJECT),engine))"/agui/contrib/*/static/agui_* .demo/element
 	node --test .demo/element/*.test.mjs
 
 # The public suites that the element is held to, and the libraries that it is compared with.
@@ -72,11 +71,11 @@ element: .demo/packages/node_modules ## Run the element's tests on the template'
 	@touch $@
 
 wheel: ## Build the package of the engine, in .demo/wheel/
-	@$(PYTHON) -B "{{cookiecutter.project_slug}}/agui/distribution/pack.py" .demo/wheel
+	@$(PYTHON) -B engine/agui/distribution/pack.py .demo/wheel
 
 settings: .demo/new ## Write the tables of agui/manual/settings.md anew from agui/conf.py
-	DJANGO_SETTINGS_MODULE=engine.settings PYTHONPATH="$(TESTED):tests" "$(TESTED)/.venv/bin/python" \
-		-m engine.settings_reference "$(CURDIR)/{{cookiecutter.project_slug}}/agui/manual/settings.md"
+	DJANGO_SETTINGS_MODULE=tests.settings PYTHONPATH="$(TESTED):engine" "$(TESTED)/.venv/bin/python" \
+		-m tests.settings_reference engine/agui/manual/settings.md
 
 # No file of this name is made: each time the project is a new one.
 .demo/new: .venv/.demo
@@ -84,11 +83,11 @@ settings: .demo/new ## Write the tables of agui/manual/settings.md anew from agu
 	@$(MAKE) --no-print-directory -C $(NEW) setup .venv/.evals EXTRAS="$(EXTRAS)"
 
 picture: .venv/.dev ## Make the pictures of the README and of the manual anew, from projects that are served
-	PICTURE=docs MANUAL_PICTURES="$(CURDIR)/{{cookiecutter.project_slug}}/agui/manual/pictures" $(PYTEST) -q tests/test_picture.py tests/test_tutorial.py tests/test_make_it_yours.py
+	PICTURE=docs MANUAL_PICTURES="$(CURDIR)/engine/agui/manual/pictures" $(PYTEST) -q tests/test_picture.py tests/test_tutorial.py tests/test_make_it_yours.py
 
 docs: .venv/.dev ## Build the manual as a site with a search, in .site/html/
 	@rm -rf .site && mkdir -p .site
-	@cp -R "{{cookiecutter.project_slug}}/agui/manual" .site/pages
+	@cp -R engine/agui/manual .site/pages
 	@cp -R docs/*.md docs/*.png CHANGELOG.md .site/pages
 	@cp README.md .site/pages/index.md
 	@sed -i.bak -E -f docs/site.sed .site/pages/*.md .site/pages/recipes/*.md

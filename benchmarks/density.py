@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-TEMPLATE = Path(__file__).parents[1] / "{{cookiecutter.project_slug}}"
+ENGINE = Path(__file__).parents[1] / "engine"
 # What is installed or made, and what is not read.
 NOT_READ = {".venv", ".git", "__pycache__", "node_modules", "migrations", "tests"}
 LAYOUT = {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
@@ -87,9 +87,9 @@ def measure(*paths: Path) -> Density:
     return density
 
 
-def core(project: Path) -> Density:
+def core(package: Path) -> Density:
     """The density of the engine without its parts."""
-    modules = (project / "agui").iterdir()
+    modules = package.iterdir()
     return measure(
         *(
             path
@@ -99,8 +99,8 @@ def core(project: Path) -> Density:
     )
 
 
-def parts(project: Path) -> dict[str, Density]:
-    folders = (path for path in (project / "agui/contrib").glob("*") if (path / "apps.py").exists())
+def parts(package: Path) -> dict[str, Density]:
+    folders = (path for path in (package / "contrib").glob("*") if (path / "apps.py").exists())
     return {path.name: measure(path) for path in sorted(folders)}
 
 
@@ -128,8 +128,8 @@ def main(folder: Path) -> None:
     if not (folder / "agui").is_dir():
         show(folder.name, measure(folder))
         return
-    show("core", core(folder))
-    for name, density in parts(folder).items():
+    show("core", core(folder / "agui"))
+    for name, density in parts(folder / "agui").items():
         show(name, density)
     by_kind: Counter[str] = Counter()
     for path, lines in text_files(folder):
@@ -140,4 +140,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if sys.argv[1:] else TEMPLATE)
+    main(Path(sys.argv[1]) if sys.argv[1:] else ENGINE)

@@ -100,6 +100,7 @@ def main() -> None:
         import django
 
         django.setup()
+        import agui
         from django.contrib.auth import get_user_model
         from django.core.management import call_command
         from django.test.utils import setup_test_environment
@@ -107,7 +108,7 @@ def main() -> None:
         setup_test_environment()  # Its client's host is one of the site's
         call_command("migrate", verbosity=0)
         user = get_user_model().objects.create_user("somebody")
-        measure(Path.cwd() / "agui", user)
+        measure(Path(agui.__file__).parent, user)
 
 
 def measure(engine: Path, user: Any) -> None:

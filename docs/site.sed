@@ -1,3 +1,3 @@
 # The site has all pages in one folder: links that leave one folder for another become shorter.
-s#\]\((\.\./)?(\{\{cookiecutter\.project_slug\}\}/agui/manual|docs)/#](#g
+s#\]\((\.\./)?(engine/agui/manual|docs)/#](#g
 s#(src|srcset)="docs/#\1="#g

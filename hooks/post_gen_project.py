@@ -1,18 +1,23 @@
-"""Pack the engine, take out the lines of parts that were not chosen, make .env, and say what comes next.
+"""Bring the engine, take out the lines of parts that were not chosen, make .env, and say what comes next.
 
-Without this hook everything is there, and the engine is source. Nothing here can fail a generation for lack of a tool.
+Nothing here can fail a generation for lack of a tool.
 """
 
+import os
 import re
 import runpy
 import shutil
 import sys
+import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 SLUG = "{{ cookiecutter.project_slug }}"  # pre_gen_project.py let only letters, digits and _ pass
 PROVIDER = "{{ cookiecutter.model_provider }}"
 PARTS = "{{ cookiecutter.parts }}"
 ENGINE = "{{ cookiecutter.engine }}"
+# A bytes literal: no quote in it can end the string. None: a replay of answers to an older template.
+TEMPLATE = {{template_directory() if template_directory is defined else None}}
 
 MINIMAL = {"admin", "bundle", "charts", "demo", "pacing", "redis"}
 STANDARD = MINIMAL | {
@@ -32,12 +37,13 @@ KEY = f"The demo model answers until {PROVIDER.upper()}_API_KEY is set in {SLUG}
 
 
 def main():
+    if TEMPLATE is None:
+        sys.exit("cookiecutter 2.3 or newer is needed to replay these answers: upgrade it, or answer the questions.")
     # uv finds no versions for a project that has the name of something that it needs.
     pinned = {line.split("==")[0].replace("-", "_") for line in Path("constraints.txt").read_text().splitlines()}
     if SLUG in pinned:
         sys.exit(f"project_slug {SLUG!r} is the name of a package that the project needs: choose another.")
-    if ENGINE == "package" and sys.version_info >= (3, 11):  # The package is described in TOML.
-        pack_engine()
+    bring_engine()
     if PARTS != "everything":
         choose(STANDARD if PARTS == "standard" else MINIMAL)
     if not Path(".env").exists():
@@ -47,13 +53,17 @@ def main():
         print(KEY)
 
 
-def pack_engine():
-    """Replace the engine's source by its package."""
-    Path("vendor").mkdir(exist_ok=True)
-    runpy.run_path("agui/distribution/pack.py")["build_wheel"]("vendor")
-    shutil.rmtree("agui")
-    replace("pyproject.toml", '[tool.uv.sources]\nagui-django = { path = "agui" } # the engine\n\n', "")
-    replace("pyproject.toml", "package = false\n", 'package = false\nfind-links = ["vendor"] # the engine\n')
+def bring_engine():
+    """Pack the engine into vendor/, or unpack its source into agui/."""
+    pack = Path(os.fsdecode(TEMPLATE), "engine/agui/distribution/pack.py")
+    with TemporaryDirectory() as directory:
+        wheel = Path(directory, runpy.run_path(str(pack))["build_wheel"](directory))
+        if ENGINE == "package":
+            Path("vendor").mkdir(exist_ok=True)
+            shutil.copyfile(wheel, Path("vendor", wheel.name))
+        else:
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(members=[name for name in archive.namelist() if name.startswith("agui/")])
 
 
 def choose(parts):

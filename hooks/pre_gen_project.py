@@ -38,7 +38,7 @@ def problem_in_text(variable, text, most):
 
 def problem_in_slug(slug):
     if "cookiecutter.project_slug" in slug:
-        return "cookiecutter is too old: version 2.1 or newer fills in what the template asks of it."
+        return "cookiecutter is too old: version 2.3 or newer fills in what the template asks of it."
     if slug != DIRECTORY or not re.fullmatch(r"[a-z0-9](_?[a-z0-9]+)*", slug) or len(slug) > 63:
         return f"project_slug {slug!r} is not a name: use up to 63 of a-z, 0-9 and single _, such as my_assistant."
     if slug in WINDOWS_RESERVED:
@@ -46,9 +46,16 @@ def problem_in_slug(slug):
     return None
 
 
+def problem_in_python():
+    if sys.version_info < (3, 11):
+        return "The template needs Python 3.11 or newer: uv tool install --python 3.13 cookiecutter"
+    return None
+
+
 def main():
     problem = (
-        problem_in_text("project_name", NAME, 100)
+        problem_in_python()
+        or problem_in_text("project_name", NAME, 100)
         or problem_in_slug(SLUG)
         or problem_in_text("description", DESCRIPTION, 200)
     )

@@ -2,8 +2,10 @@
 
 import ast
 import hashlib
+import io
 import runpy
 import tomllib
+import zipfile
 from argparse import ArgumentTypeError
 from functools import cache
 from pathlib import Path
@@ -22,10 +24,10 @@ PARTS_MODULE = '''"""The parts of the engine that INSTALLED_APPS has."""
 AGENT_PARTS = [
 {lines}]
 '''
-# In a wheel the engine is beside this file, in a clone it is in the template.
-TEMPLATE = HERE / "template"
-if not TEMPLATE.exists():
-    TEMPLATE = HERE.parent / "{{cookiecutter.project_slug}}"
+# The engine's folder: in a wheel beside this file, in a clone beside the installer.
+ENGINE = HERE / "engine"
+if not ENGINE.exists():
+    ENGINE = HERE.parent / "engine"
 
 PARTS = {
     "minimal": ["admin", "charts", "demo", "pacing"],
@@ -122,7 +124,11 @@ def files(parts: list[str], form: str) -> dict[str, bytes]:
 
 def engine(form: str) -> dict[str, bytes]:
     """The files of vendor/ or agui/."""
-    return _folder(TEMPLATE / "agui") if form == "source" else dict([wheel()])
+    name, contents = wheel()
+    if form == "package":
+        return {name: contents}
+    with zipfile.ZipFile(io.BytesIO(contents)) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if name.startswith("agui/")}
 
 
 def _folder(folder: Path) -> dict[str, bytes]:
@@ -135,7 +141,7 @@ def _folder(folder: Path) -> dict[str, bytes]:
 
 def _pack() -> dict[str, Any]:
     """What agui/distribution/pack.py defines."""
-    return runpy.run_path(str(TEMPLATE / "agui/distribution/pack.py"))
+    return runpy.run_path(str(ENGINE / "agui/distribution/pack.py"))
 
 
 @cache
@@ -165,7 +171,7 @@ def parts_module(parts: list[str]) -> str:
 
 def summary(part: str) -> str:
     """What a part is for, in the words of its package."""
-    text = (TEMPLATE / f"agui/contrib/{part}/__init__.py").read_text()
+    text = (ENGINE / f"agui/contrib/{part}/__init__.py").read_text()
     return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
 
 
@@ -180,7 +186,7 @@ def digest(contents: dict[str, bytes]) -> str:
 
 def requirements(parts: list[str], form: str) -> list[str]:
     """What the project has to install: the engine's package, or what its source needs."""
-    project = tomllib.loads((TEMPLATE / "agui/pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ENGINE / "pyproject.toml").read_text())["project"]
     optional = project["optional-dependencies"]
     if form == "package":
         extras = [part.replace("_", "-") for part in parts if part in optional]

@@ -24,6 +24,8 @@ pytest_plugins = ["pages", "hosting", "flaky"]
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
+ENGINE = ROOT / "engine/agui"
+MANUAL = ENGINE / "manual"
 # The answers of most projects that are tested: all parts, and an engine that tests can look into. ENGINE=package tries
 # the other form: make test ENGINE=package TIER="browser or clients".
 USUAL_ANSWERS = {"parts": "everything", "engine": os.environ.get("ENGINE", "source")}
@@ -36,8 +38,8 @@ TIERS = ["engine", "browser", "servers", "clients", "nightly"]
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
-# The engine's tests run in a generated project (test_engine.py), the element's by Node (test_javascript.py).
-collect_ignore = ["engine", "element"]
+# The element's tests are run by Node (test_javascript.py).
+collect_ignore = ["element"]
 if sys.version_info >= (3, 13):  # All other tests show what these do.
     collect_ignore.append("test_newest_python.py")
 
@@ -253,18 +255,18 @@ def pins(project: Path, python: str = f"3.{sys.version_info.minor}") -> dict[str
     return found
 
 
-def page_folders(project: Path) -> list[Path]:
+def page_folders(package: Path = ENGINE) -> list[Path]:
     """The folders of the element's modules, and of the page's modules of each part."""
-    folders = [project / "agui/static/agui"]
-    for app in sorted((project / "agui/contrib").glob("*/apps.py")):
+    folders = [package / "static/agui"]
+    for app in sorted((package / "contrib").glob("*/apps.py")):
         if "page_modules = " in app.read_text():
             folders += app.parent.glob("static/*")
     return folders
 
 
-def element_modules(project: Path) -> list[Path]:
+def element_modules(package: Path = ENGINE) -> list[Path]:
     """The modules of these folders, without the tables of other languages."""
-    modules = [path for folder in page_folders(project) for path in sorted(folder.rglob("*.js"))]
+    modules = [path for folder in page_folders(package) for path in sorted(folder.rglob("*.js"))]
     return [path for path in modules if path.parent.name != "languages"]
 
 

@@ -70,9 +70,9 @@ window.ready = ask("ui/initialize").then((answer) => {
 
 @contextmanager
 def hosting_apps(project: LiveProject) -> Iterator[LiveProject]:
-    """Serve a project that is connected with the server of tests/engine/app_server.py."""
+    """Serve a project that is connected with the server of engine/tests/app_server.py."""
     (project.path / "hosted.py").write_text(MODEL)
-    shutil.copy(Path(__file__).parent / "engine/app_server.py", project.path / "app_server.py")
+    shutil.copy(Path(__file__).parents[1] / "engine/tests/app_server.py", project.path / "app_server.py")
     (project.path / "app.html").write_text(APP)
     about = {"APP_HTML": str(project.path / "app.html")}
     about["APP_CSP"] = json.dumps({"connectDomains": [ALLOWED, DECLARED], "resourceDomains": [DECLARED]})

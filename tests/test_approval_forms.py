@@ -5,13 +5,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ENGINE, ROOT
 from daily import at_night
 from pages import Browser, Page, Route
 
 pytestmark = pytest.mark.browser
 
-STATIC = ROOT / "{{cookiecutter.project_slug}}/agui/static/agui"
+STATIC = ENGINE / "static/agui"
 CASES = 400
 
 # Builds the form of a case, reads it untouched, then touches one of its fields and reads it again.

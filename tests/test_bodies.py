@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from conftest import furnish_project
 from daily import at_night
-from engine.wire import Stream, check_stream, read_stream
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from servers import LiveProject, run_input, serve
+from tests.wire import Stream, check_stream, read_stream
 
 pytestmark = [pytest.mark.servers, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
 

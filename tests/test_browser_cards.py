@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import MANUAL
 from pages import (
     Page,
     Route,
@@ -805,7 +805,7 @@ def test_parts_draw_and_without_them_a_chart_is_folded_json_and_a_formula_its_so
     expect(chat.locator(".prose math")).to_be_attached()
     expect(chat.locator(".activity > details > summary")).to_have_text("chart")
     # The module of the manual, beside the others.
-    manual = (ROOT / TEMPLATE_NAME / "agui/manual/parts.md").read_text()
+    manual = (MANUAL / "parts.md").read_text()
     [code] = re.findall(r"^```js\n// weather/static/(weather/weather\.js)\n(.*?)^```$", manual, re.M | re.S)
     chat.route("**/static/weather/*", lambda route: route.fulfill(body=code[1], content_type="text/javascript"))
     chat.locator("agui-chat").evaluate(set_modules, json.dumps(modules | {"activity:weather": f"/static/{code[0]}"}))

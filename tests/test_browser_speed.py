@@ -141,7 +141,7 @@ def test_production_loads_nothing_that_may_be_stale(new_page, site, collected):
 @pytest.mark.nightly
 def test_collected_modules_import_nothing_that_may_be_stale(site, collected, tmp_path: Path):
     node = shutil.which("node")
-    folders = {folder.name for folder in page_folders(site.path)}
+    folders = {folder.name for folder in page_folders(site.path / "agui")}
     for name, hashed in collected.items():
         if name.partition("/")[0] not in folders or not name.endswith(".js"):
             continue
@@ -164,7 +164,7 @@ def test_no_module_hides_a_name_of_the_browser(chat, site):
     names = chat.evaluate("() => { const all = []; for (const name in window) all.push(name); return all; }")
     names += chat.evaluate("() => Object.getOwnPropertyNames(window)")
     assert {"open", "status", "Text"} <= set(names)
-    for path in element_modules(site.path):
+    for path in element_modules(site.path / "agui"):
         declared = re.findall(r"^(?:export )?(?:async )?(?:function\*?|class|const|let) (\w+)", path.read_text(), re.M)
         assert not set(declared) & set(names), path.name
 
@@ -184,7 +184,7 @@ def test_no_module_of_production_uses_a_name_before_it_is_declared(collected, si
     wrong = tmp_path / "wrong.js"
     wrong.write_text("function f(e){const{word:n}={...W,...t.strings},t=e.host;return()=>later(n);const later=1}")
     assert find_faults(wrong).count("\n") == 1
-    ours = {folder.name for folder in page_folders(site.path)}
+    ours = {folder.name for folder in page_folders(site.path / "agui")}
     names = [hashed for name, hashed in collected.items() if name.partition("/")[0] in ours and name.endswith(".js")]
     assert len(names) > 100
     assert find_faults(*(site.path / "staticfiles" / name for name in names)) == ""
@@ -204,7 +204,7 @@ def test_minified_modules_pass_their_tests(site, environment: Path, tmp_path: Pa
     for part in ("agui", "config"):
         shutil.copytree(site.path / part, tmp_path / part)
     subprocess.run(
-        [environment / "bin/python", "-c", LEAN, *page_folders(tmp_path)], cwd=tmp_path, check=True, timeout=60
+        [environment / "bin/python", "-c", LEAN, *page_folders(tmp_path / "agui")], cwd=tmp_path, check=True, timeout=60
     )
     run_element_tests(tmp_path, tmp_path / "element", sweep=0)
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import MANUAL
 from pages import Page, answers, drawn, expect, finished, first, message_box, new_chat, say, stored, thread_id
 from servers import LiveProject, serve
 
@@ -327,7 +327,7 @@ def test_what_a_page_sets_before_the_element_is_defined_counts(new_page, signed_
 
 
 def test_examples_of_the_manual_do_what_they_say(chat):
-    manual = (ROOT / TEMPLATE_NAME / "agui/manual/page.md").read_text().partition("\n## Let users send files\n")[0]
+    manual = (MANUAL / "page.md").read_text().partition("\n## Let users send files\n")[0]
     examples = "\n".join(re.findall(r"^```js\n(.*?)^```$", manual, re.M | re.S))
     chat.evaluate("document.body.append(Object.assign(document.createElement('p'), { id: 'task-7' }))")
     chat.evaluate(f"async () => {{ {examples} }}")

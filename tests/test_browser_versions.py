@@ -3,9 +3,8 @@
 import re
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ENGINE
 
-ENGINE = ROOT / TEMPLATE_NAME / "agui"
 BROWSERS = ("Chrome", "Firefox", "Safari")
 Versions = tuple[float, float, float]
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import MANUAL
 from daily import at_night
 from pages import SECONDS, Page, drawn, expect, finished, first, message_box, say, thread_id
 from servers import LiveProject, serve
@@ -151,7 +151,7 @@ def is_silent(page: Page) -> None:
 @pytest.mark.nightly
 def test_the_manuals_own_page_gets_a_text(talker, ear):
     """The program of agui/manual/page.md for pages without the chat's microphone."""
-    manual = (ROOT / TEMPLATE_NAME / "agui/manual/page.md").read_text()
+    manual = (MANUAL / "page.md").read_text()
     [code] = re.findall(r"^```js\n(const recorder.*?)^```$", manual, re.M | re.S)
     # Another recorder of the same stream tells when there is something to hear.
     listen = "recorder.start(); window.begun = recorder; new MediaRecorder(recorder.stream).start();"

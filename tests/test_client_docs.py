@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 from cache import cached
-from conftest import ROOT, TEMPLATE_NAME, npm_install
+from conftest import MANUAL, ROOT, npm_install
 from daily import by_day
 from servers import Client, LiveProject, free_port, run_input, serve, wait_until
 from test_clients import scripted_project  # noqa: F401
 
 pytestmark = pytest.mark.clients
 
-DOCS = ROOT / TEMPLATE_NAME / "agui/manual"
+DOCS = MANUAL
 CLIENTS = ROOT / "tests/client_docs"
 ADDRESS = "http://127.0.0.1:8000"
 

@@ -18,7 +18,7 @@ from typing import Any
 import guide
 import pytest
 import yaml
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import MANUAL
 from postgresql import PostgreSQL
 from servers import (
     Client,
@@ -34,7 +34,7 @@ from servers import (
 )
 
 pytestmark = pytest.mark.servers
-PAGE = ROOT / TEMPLATE_NAME / "agui/manual/deployment.md"
+PAGE = MANUAL / "deployment.md"
 SECTIONS = guide.sections(PAGE)
 PRODUCTION = {"SECRET_KEY": "only-for-this-test-" * 3, "ALLOWED_HOSTS": "127.0.0.1"}
 HTTPS = {"X-Forwarded-Proto": "https"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from daily import by_day
-from engine.wire import check_stream, read_stream
 from servers import LiveProject, serve
+from tests.wire import check_stream, read_stream
 
 pytestmark = pytest.mark.clients
 

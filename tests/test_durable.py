@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, furnish_project
-from engine.wire import check_stream
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
 from servers import LiveProject, events, project_environment, run_input, serve, wait_until
+from tests.wire import check_stream
 
 pytestmark = [
     pytest.mark.servers,

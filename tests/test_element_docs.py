@@ -4,20 +4,19 @@ import ast
 import re
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, element_modules
+from conftest import ENGINE, MANUAL, element_modules
 
-PROJECT = ROOT / TEMPLATE_NAME
-STATIC = PROJECT / "agui/static/agui"
-MANUAL = (PROJECT / "agui/manual/page.md").read_text()
+STATIC = ENGINE / "static/agui"
+PAGE = (MANUAL / "page.md").read_text()
 ELEMENT = (STATIC / "agui-chat.js").read_text()
 HEADER = (STATIC / "agui-chat.d.ts").read_text().partition("\n/**")[2].partition("*/")[0]
-CODE = "\n".join(path.read_text() for path in element_modules(PROJECT))
+CODE = "\n".join(path.read_text() for path in element_modules())
 STYLE = "\n".join(path.read_text() for path in sorted(STATIC.glob("*.css")))
 
 
 def named(heading: str, first_head: str) -> set[str]:
     """What the first column of a table names."""
-    section = re.split(r"^## ", MANUAL.split(f"\n## {heading}\n")[1], flags=re.M)[0]
+    section = re.split(r"^## ", PAGE.split(f"\n## {heading}\n")[1], flags=re.M)[0]
     rows = section.split(f"\n| {first_head} |")[1].split("\n\n")[0].splitlines()[2:]
     return {name for row in rows for name in re.findall(r"`([\w-]+)[^`]*`", row.split("|")[1])}
 
@@ -45,10 +44,10 @@ def test_attributes():
 
 
 def test_attributes_that_the_template_sets_are_marked():
-    template = (PROJECT / "agui/templates/agui/attributes.html").read_text()
-    tags = [PROJECT / "agui/templatetags/agui.py", *PROJECT.glob("agui/contrib/*/apps.py")]
+    template = (ENGINE / "templates/agui/attributes.html").read_text()
+    tags = [ENGINE / "templatetags/agui.py", *ENGINE.glob("contrib/*/apps.py")]
     code = "".join(path.read_text() for path in tags)
-    rows = re.findall(r"^\| `([\w-]+)` \|.*\| (yes|if .*) \|$", MANUAL, re.M)
+    rows = re.findall(r"^\| `([\w-]+)` \|.*\| (yes|if .*) \|$", PAGE, re.M)
     assert dict(rows).keys() == {
         *re.findall(r"^([a-z-]+)(?:=|$)", template, re.M),
         *re.findall(r"\"(data-[\w-]+|endpoint)\":", code),
@@ -58,7 +57,7 @@ def test_attributes_that_the_template_sets_are_marked():
 def test_modules_of_parts_have_the_names_that_the_page_asks_for():
     asked = set(re.findall(r"moduleOf\([\w.]+, \"([\w-]+)\"", CODE))
     named = {}
-    for path in PROJECT.glob("agui/contrib/*/apps.py"):
+    for path in ENGINE.glob("contrib/*/apps.py"):
         for modules in re.findall(r"^    page_modules = (\{.*?\})$", path.read_text(), re.MULTILINE | re.DOTALL):
             named |= {name: path.parent / "static" / module for name, module in ast.literal_eval(modules).items()}
     # A place, such as "composer:", may have a module of each part.
@@ -66,7 +65,7 @@ def test_modules_of_parts_have_the_names_that_the_page_asks_for():
     places = set(re.findall(r"\[\w+: `(\w+):\$\{string\}`\]: \w+Module;", types))
     assert {name for name in named if ":" not in name} == asked
     assert {name.partition(":")[0] for name in named if ":" in name} == places
-    table = (PROJECT / "agui/manual/parts.md").read_text().split("| name | the module exports |")[1].split("\n\n")[0]
+    table = (MANUAL / "parts.md").read_text().split("| name | the module exports |")[1].split("\n\n")[0]
     assert set(re.findall(r"^\| `(\w+):<", table, re.MULTILINE)) == places
     assert [place for place in places if not re.search(rf"""["`]{place}[":]""", CODE)] == []
     assert [module for module in named.values() if not module.exists()] == []
@@ -78,7 +77,7 @@ def test_events():
 
 @pytest.mark.parametrize("kind", ["parts", "custom property", "slot"])
 def test_what_a_page_can_change_of_the_look(kind):
-    section = MANUAL.split("\n## Look\n")[1].split("\n## ")[0]
+    section = PAGE.split("\n## Look\n")[1].split("\n## ")[0]
     found = section.split(f"\n| {kind} |")[1].split("\n\n")[0]
     documented = set(re.findall(r"`([\w-]+)`", found.split("\n", 2)[2]))
     if kind == "parts":
@@ -97,7 +96,7 @@ def test_methods_and_properties():
     body = ELEMENT.split("--- What a page may use or override")[1].split("  // --- ")[0]
     methods = re.findall(r"^  (?:async |get |set )?(\w+)\(.*\{$", body, re.M)
     fields = re.findall(r"^  (\w+) = ", ELEMENT.split("// --- ")[0], re.M)
-    section = MANUAL.split("\n## Methods and properties\n")[1].split("\n## ")[0]
+    section = PAGE.split("\n## Methods and properties\n")[1].split("\n## ")[0]
     rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
     # The element calls this one if the page has set it.
     of_the_page = "getSkillContext"

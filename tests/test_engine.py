@@ -13,7 +13,7 @@ from daily import at_night
 from servers import project_environment
 
 pytestmark = pytest.mark.engine
-ENGINE = ROOT / "tests/engine"
+ENGINE_TESTS = ROOT / "engine/tests"
 
 
 def run_engine_tests(
@@ -21,10 +21,10 @@ def run_engine_tests(
 ) -> str:
     """What pytest prints of tests that pass; all of them, in one process or in several."""
     pytest_command = ["-m", "pytest", "-q", "-rsfE"]
-    python_path = f"{project}{os.pathsep}{ENGINE.parent}"
+    python_path = os.pathsep.join(map(str, (project, ENGINE_TESTS.parent, ROOT / "tests")))
     done = subprocess.run(
         [*prefix, project / ".venv/bin/python", *pytest_command, f"--numprocesses={processes}", *arguments],
-        cwd=ENGINE,
+        cwd=ENGINE_TESTS,
         env=project_environment(PYTHONPATH=python_path, **settings),
         capture_output=True,
         text=True,
@@ -115,6 +115,6 @@ def test_engine_passes_its_tests_without_the_example(bake, furnish):
     project = bake(project_slug="replaced")
     furnish(project)
     replace_example(project)
-    about_it = [path for path in ENGINE.glob("test_*.py") if re.search(r"\bassistant[./]", path.read_text())]
-    about_it += ENGINE.glob("test_recipes*.py")
+    about_it = [path for path in ENGINE_TESTS.glob("test_*.py") if re.search(r"\bassistant[./]", path.read_text())]
+    about_it += ENGINE_TESTS.glob("test_recipes*.py")
     run_engine_tests(project, *sorted(set(about_it)))

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
-from test_engine import ENGINE, run_engine_tests
+from test_engine import ENGINE_TESTS, run_engine_tests
 
 pytestmark = pytest.mark.engine
-OF_DATABASES = sorted(path.name for path in ENGINE.glob("test_*.py") if "mark.database" in path.read_text())
+OF_DATABASES = sorted(path.name for path in ENGINE_TESTS.glob("test_*.py") if "mark.database" in path.read_text())
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,8 @@ from os.path import dirname, join, normpath
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ENGINE, MANUAL, ROOT, TEMPLATE_NAME
 
-PROJECT = ROOT / TEMPLATE_NAME
-ENGINE = PROJECT / "agui"
 PLAN = ROOT / "tests/floor_plan.ini"
 ANOTHER_CLOCK = re.compile(
     r"\btime\.(time|monotonic|perf_counter)(_ns)?\b|\btimezone\.(now|local(date|time)\((\)|timezone=))"
@@ -69,8 +67,8 @@ def named_modules(path: Path) -> set[str]:
 
 def test_imports_keep_to_the_floor_plan():
     command = ["lint-imports", "--config", PLAN, "--no-cache", "--no-logo"]
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
-    done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True)
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "PYTHONPATH": str(ENGINE.parent)}
+    done = subprocess.run(command, cwd=ROOT / TEMPLATE_NAME, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -122,7 +120,7 @@ def test_reading_order_is_the_order_of_imports():
 
 
 def test_reading_order_is_the_one_in_the_documentation():
-    rows = re.findall(r"^\| `(\w+)/` \| (.*) \|$", (PROJECT / "agui/manual/architecture.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)/` \| (.*) \|$", (MANUAL / "architecture.md").read_text(), re.MULTILINE)
     lines = (ENGINE / "__init__.py").read_text().splitlines()
     questions = [match for line in lines if (match := re.match(r" {4}(\w+)/ +(.*)", line))]
     assert rows == [match.groups() for match in questions]
@@ -134,7 +132,7 @@ IMPORTED = re.compile(r"""(?:\bfrom |\bimport\()["'](\.[^"']+\.js)["']""")
 
 def rooms_of_the_page() -> list[str]:
     """The folders of the element's modules, from the top, as the manual lists them."""
-    return re.findall(r"^\| `static/agui/(\w+)/` \|", (ENGINE / "manual/architecture.md").read_text(), re.MULTILINE)
+    return re.findall(r"^\| `static/agui/(\w+)/` \|", (MANUAL / "architecture.md").read_text(), re.MULTILINE)
 
 
 def room_of(path: Path, rooms: list[str]) -> int:

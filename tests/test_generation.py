@@ -33,7 +33,18 @@ def project(request: pytest.FixtureRequest, rendered: dict[str, Path]) -> Path:
 
 
 def test_project_has_the_templates_files_and_env(project: Path, template: Path):
-    assert files(project) == files(template / TEMPLATE_NAME) | {".env"}
+    own = {name for name in files(project) if not name.startswith("agui/")}
+    assert own == files(template / TEMPLATE_NAME) | {".env"}
+
+
+def test_source_of_the_engine_is_copied_with_its_description(project: Path, template: Path):
+    engine = template / "engine"
+    copied = {f"agui/{name}" for name in files(engine / "agui")} | {"agui/pyproject.toml"}
+    assert {name for name in files(project) if name.startswith("agui/")} == copied
+    description = (engine / "pyproject.toml").read_text().replace('["agui/distribution"]', '["distribution"]')
+    assert (project / "agui/pyproject.toml").read_text() == description
+    own = copied - {"agui/pyproject.toml"}
+    assert [name for name in own if (engine / name).read_bytes() != (project / name).read_bytes()] == []
 
 
 def test_project_has_no_junk(project: Path):

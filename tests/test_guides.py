@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 import snapshot
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ENGINE, MANUAL, ROOT, TEMPLATE_NAME
 from postgresql import PostgreSQL
 from servers import Client, credential, free_port, manage, project_environment, wait_until_healthy
 
 PROJECT = ROOT / TEMPLATE_NAME
-MANUAL = PROJECT / "agui/manual"
-REPOSITORY = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+REPOSITORY = sorted(
+    [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "engine/README.md", *(ROOT / "docs").rglob("*.md")]
+)
 PAGES = sorted([PROJECT / "README.md", PROJECT / "AGENTS.md", *MANUAL.rglob("*.md")])
 GUIDES = ["architecture", "deployment", "operate", "security"]
 
@@ -40,7 +41,7 @@ def test_links_lead_somewhere(page: Path):
 
 def test_pages_that_tests_hold_to_the_code_exist():
     """Without one, its tests would be skipped: a project may do without it, the template may not."""
-    tests = "".join(path.read_text() for path in (ROOT / "tests/engine").glob("*.py"))
+    tests = "".join(path.read_text() for path in (ROOT / "engine/tests").glob("*.py"))
     named = set(re.findall(r'\bread\("([\w./-]+)"\)', tests))
     assert len(named) > 5
     assert [name for name in sorted(named) if not (MANUAL / name).exists()] == []
@@ -62,21 +63,23 @@ def test_the_contents_lead_to_every_page():
 
 def test_every_page_is_listed_with_its_path():
     run = [sys.executable, "-m", "agui.manual"]
-    listed = subprocess.run(run, cwd=PROJECT, capture_output=True, text=True, check=True).stdout.splitlines()
+    listed = subprocess.run(run, cwd=ENGINE.parent, capture_output=True, text=True, check=True).stdout.splitlines()
     there = {}
     for line in listed:
         title, path = re.split(r" {2,}", line)
         there[Path(path)] = title
     assert set(there) == {*MANUAL.rglob("*.md")}
     assert there[MANUAL / "tools.md"] == "Give the agent tools"
-    printed = subprocess.run([*run, "recipes/observe"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        [*run, "recipes/observe"], cwd=ENGINE.parent, capture_output=True, text=True, check=True
+    ).stdout
     assert printed == (MANUAL / "recipes/observe.md").read_text() + "\n"
-    refused = subprocess.run([*run, "tolls"], cwd=PROJECT, capture_output=True, text=True)
+    refused = subprocess.run([*run, "tolls"], cwd=ENGINE.parent, capture_output=True, text=True)
     assert refused.returncode == 1
     assert "There is no page 'tolls', only agent, " in refused.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_is_pasted_into_the_settings_keeps_the_others(page: Path):
     assert not re.search(r"^ *AGUI = ", page.read_text(), re.M)
 
@@ -85,7 +88,7 @@ def test_what_is_pasted_into_the_settings_keeps_the_others(page: Path):
 def test_files_that_a_guide_names_exist(name: str):
     text = (MANUAL / f"{name}.md").read_text()
     named = re.findall(r"`((?:agui|assistant|config|users)/[\w./-]*|(?:[\w-]+/)*[\w-]+\.(?:py|conf|yaml|js))`", text)
-    places = [PROJECT, PROJECT / "agui", ROOT]
+    places = [PROJECT, ENGINE, ENGINE.parent, ROOT]
     missing = [one for one in named if not any((place / one).exists() for place in places)]
     assert not missing
     assert named
@@ -103,9 +106,7 @@ def paths_in(text: str) -> set[str]:
     return {name for name in named if PATH.fullmatch(name)} - MADE
 
 
-@pytest.mark.parametrize(
-    "page", ["docs/decisions.md", "docs/contributing.md", f"{TEMPLATE_NAME}/agui/manual/architecture.md"]
-)
+@pytest.mark.parametrize("page", ["docs/decisions.md", "docs/contributing.md", "engine/agui/manual/architecture.md"])
 def test_files_that_a_page_names_exist(page: str):
     there = {f"/{path}" for file in map(Path, snapshot.files()) for path in (file, *file.parents)}
     missing = []
@@ -137,7 +138,7 @@ def test_settings_that_a_guide_names_exist(name: str):
 def test_connections_are_those_of_the_settings():
     settings = dict(re.findall(r"^\| `([A-Z_]+)` \| .*? \| `(\d+)` \|", (MANUAL / "settings.md").read_text(), re.M))
     threads, database = int(settings["TOOL_THREADS"]), int(settings["DATABASE_THREADS"])
-    code = "".join(path.read_text() for path in (PROJECT / "agui").rglob("*.py"))
+    code = "".join(path.read_text() for path in ENGINE.rglob("*.py"))
     pools = set(re.findall(r'pool(?:: Pool)? ?= ?"(\w+)"', code)) - {"tools"}
     most = threads + database * len(pools) + 1  # Heartbeats have a connection of their own.
     section = (MANUAL / "operate.md").read_text().split("\n## Connections to the database\n")[1].split("\n## ")[0]

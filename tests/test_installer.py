@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from conftest import ROOT, with_engine
+from conftest import ENGINE, ROOT, with_engine
 from daily import at_night, rows_at_night
 from servers import (
     Client,
@@ -1076,9 +1076,7 @@ def test_each_package_is_required_once_with_all_its_extras():
 
 
 def test_the_parts_are_those_of_the_template():
-    parts = sorted(
-        path.name for path in (ROOT / "{{cookiecutter.project_slug}}/agui/contrib").iterdir() if path.is_dir()
-    )
+    parts = sorted(path.name for path in (ENGINE / "contrib").iterdir() if path.is_dir())
     assert source.PARTS["everything"] == [name for name in parts if name != "__pycache__"]
     hook = (ROOT / "hooks/post_gen_project.py").read_text()
     sets = re.findall(r"^(?:MINIMAL|STANDARD = MINIMAL \|) =? ?(\{.*?\})", hook, re.M | re.S)

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ROOT
 from daily import at_night, by_day, rows_at_night
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -635,8 +635,8 @@ def imported(*folders: Path) -> set[str]:
 
 @pytest.mark.parametrize("part", [None, *source.PARTS["everything"]])
 def test_all_that_is_imported_is_required(part):
-    engine = ROOT / TEMPLATE_NAME / "agui"
-    project = tomllib.loads((engine / "pyproject.toml").read_text())["project"]
+    engine = ROOT / "engine/agui"
+    project = tomllib.loads((ROOT / "engine/pyproject.toml").read_text())["project"]
     lines = [*project["dependencies"], *itertools.chain.from_iterable(project["optional-dependencies"].values())]
     names = {Requirement(line).name for line in lines} - NOT_LISTED
     core = [folder for folder in engine.iterdir() if folder.is_dir() and folder.name != "contrib"]

@@ -9,12 +9,12 @@ from html.entities import html5
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, element_modules, npm_install, page_folders
+from conftest import ENGINE, ROOT, element_modules, npm_install, page_folders
 
 SWEEPS = ("growth.test.mjs", "markdown-sweep.test.mjs")
 
 
-def run_element_tests(project: Path, directory: Path, sweep: int = 1) -> None:
+def run_element_tests(directory: Path, sweep: int = 1) -> None:
     """As `make element` does: the tests import the modules from beside them.
 
     `sweep` is the length of the units that are repeated to see how the time grows; 0 leaves those tests out.
@@ -24,7 +24,7 @@ def run_element_tests(project: Path, directory: Path, sweep: int = 1) -> None:
         pytest.skip("npm is not on the PATH")
     shutil.copytree(ROOT / "tests/element", directory)
     # Copies: Node follows links, and beside a part's own folder there is no `../agui/`.
-    for folder in page_folders(project):
+    for folder in page_folders():
         shutil.copytree(folder, directory / folder.name)
     (directory / "node_modules").symlink_to(packages)
     result = subprocess.run(
@@ -39,15 +39,15 @@ def run_element_tests(project: Path, directory: Path, sweep: int = 1) -> None:
     assert "# tests 0" not in result.stdout
 
 
-def test_modules_without_a_dom(rendered: dict[str, Path], tmp_path: Path):
-    run_element_tests(rendered["demo"], tmp_path / "element", sweep=0)
+def test_modules_without_a_dom(tmp_path: Path):
+    run_element_tests(tmp_path / "element", sweep=0)
 
 
 @pytest.mark.nightly
 @pytest.mark.alone
-def test_modules_without_a_dom_over_a_wider_sweep(rendered: dict[str, Path], tmp_path: Path):
+def test_modules_without_a_dom_over_a_wider_sweep(tmp_path: Path):
     """Read all pairs of Markdown's characters, and see how the time grows with the size of a text."""
-    run_element_tests(rendered["demo"], tmp_path / "element", sweep=2)
+    run_element_tests(tmp_path / "element", sweep=2)
 
 
 # Types in the element's comments that say nothing: these become fewer.
@@ -72,14 +72,14 @@ def test_types_hold():
 
 def test_types_say_something():
     count = 0
-    for path in element_modules(ROOT / TEMPLATE_NAME):
+    for path in element_modules():
         types = "".join(TYPE.findall("".join(COMMENT.findall(path.read_text()))))
         count += len(re.findall(r"\bany\b", types))
     assert count <= MOST_ANY
 
 
 @pytest.mark.nightly
-def test_characters_have_the_names_that_html_gives_them(rendered: dict[str, Path]):
+def test_characters_have_the_names_that_html_gives_them():
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not on the PATH")
@@ -93,7 +93,7 @@ def test_characters_have_the_names_that_html_gives_them(rendered: dict[str, Path
     names = {name.removesuffix(";"): text for name, text in html5.items() if name.endswith(";")}
     result = subprocess.run(
         [node, "--input-type=module", "--eval", script, "--", json.dumps(list(names))],
-        cwd=rendered["demo"] / "agui/static/agui",
+        cwd=ENGINE / "static/agui",
         capture_output=True,
         text=True,
         timeout=60,

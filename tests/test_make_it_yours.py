@@ -4,11 +4,11 @@ from pathlib import Path
 
 import guide
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import MANUAL
 from pages import expect, finished, keep_picture, say, sign_in
 from servers import serve, text_of
 
-LOOK, REMOVAL, _ = guide.sections(ROOT / TEMPLATE_NAME / "agui/manual/make-it-yours.md").values()
+LOOK, REMOVAL, _ = guide.sections(MANUAL / "make-it-yours.md").values()
 
 
 @pytest.mark.nightly

@@ -11,14 +11,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, npm_install
+from conftest import MANUAL, ROOT, npm_install
 from pages import Browser, Page, expect
 from servers import LiveProject, free_port, project_environment
 from test_mcp_sign_in import read_until, site  # noqa: F401
 
 pytestmark = [pytest.mark.clients, pytest.mark.nightly]
 
-EXAMPLE = (ROOT / TEMPLATE_NAME / "agui/manual/views.md").read_text().partition("\n## Buttons")[0]
+EXAMPLE = (MANUAL / "views.md").read_text().partition("\n## Buttons")[0]
 
 
 def block(language: str) -> str:

@@ -17,16 +17,16 @@ from urllib.parse import urlencode
 import guide
 import pytest
 from cache import cached
-from conftest import ROOT, TEMPLATE_NAME, furnish_project
+from conftest import MANUAL, ROOT, furnish_project
 from pages import Page, expect
 from postgresql import PostgreSQL
 from servers import Client, LiveProject, free_port, project_environment, serve
 from test_mcp_conformance import suite  # noqa: F401
 
-# By day the same ways are gone in process (tests/engine/test_oauth*.py), by the official Python client, too.
+# By day the same ways are gone in process (engine/tests/test_oauth*.py), by the official Python client, too.
 pytestmark = [pytest.mark.clients, pytest.mark.nightly]
 
-STEPS = guide.sections(ROOT / TEMPLATE_NAME / "agui/manual/connect-hosts.md")["Three steps"]
+STEPS = guide.sections(MANUAL / "connect-hosts.md")["Three steps"]
 FASTMCP = "fastmcp>=4.2,<5"
 ALLAUTH = "django-allauth>=65,<66"
 WITH_ALLAUTH = """

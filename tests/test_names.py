@@ -175,7 +175,7 @@ def test_cookiecutter_that_does_not_fill_in_private_variables_is_refused(run_cli
     """As 1.7 does, which Debian has had: the hook then finds the question in place of the answer."""
     unfilled = "{{ '{{ cookiecutter.project_slug }}' }}"
     line = refusal(run_cli("--no-input", f"__answered_slug={unfilled}"))
-    assert line.startswith("cookiecutter is too old: version 2.1 or newer")
+    assert line.startswith("cookiecutter is too old: version 2.3 or newer")
     assert entries(run_cli.output) == []
 
 

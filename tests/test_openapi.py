@@ -13,11 +13,11 @@ from uuid import UUID
 import pytest
 import schemathesis
 import yaml
-from conftest import ROOT, TEMPLATE_NAME, furnish_project
+from conftest import MANUAL, ROOT, furnish_project
 from servers import LiveProject, events, run_input, serve
 
 pytestmark = pytest.mark.servers
-REFERENCE = ROOT / TEMPLATE_NAME / "agui/manual/openapi.yaml"
+REFERENCE = MANUAL / "openapi.yaml"
 PATHS: dict[str, dict[str, Any]] = yaml.safe_load(REFERENCE.read_text())["paths"]
 METHODS = ("get", "post", "put", "patch", "delete")
 OPERATIONS = [(method.upper(), path) for path, item in PATHS.items() for method in METHODS if method in item]

@@ -11,7 +11,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, extras_of, requirements
+from conftest import ENGINE, ROOT, TEMPLATE_NAME, extras_of, requirements
 from cookiecutter.main import cookiecutter
 from daily import at_night
 from packaging.metadata import Metadata
@@ -20,7 +20,6 @@ from packaging.utils import canonicalize_name
 from servers import Client, manage, project_environment, run_input, serve
 
 pytestmark = pytest.mark.servers
-ENGINE = ROOT / TEMPLATE_NAME / "agui"
 VERSION, NEXT = json.loads((ROOT / "cookiecutter.json").read_text())["_version"], "99.1.0"
 WHEEL = f"agui_django-{VERSION}-py3-none-any.whl"
 
@@ -94,7 +93,7 @@ def test_the_wheel_has_all_files_of_the_engine(bake):
     ).stdout.splitlines()  # fmt: skip
     with zipfile.ZipFile(wheel) as archive:
         there = {name.removeprefix("agui/") for name in archive.namelist() if name.startswith("agui/")}
-    assert there == {name for name in tracked if (ENGINE / name).exists()}
+    assert there == {name for name in tracked if (ENGINE / name).exists()} | {"pyproject.toml"}
 
 
 def test_a_build_front_end_makes_the_same_wheel_without_network(bake, tmp_path: Path):
@@ -109,7 +108,7 @@ def test_installers_read_what_the_engine_declares(bake):
     with zipfile.ZipFile(wheel_of(bake(engine="package"))) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         told = Metadata.from_email(archive.read(name))  # from_email refuses what is against the standard
-    project = tomllib.loads((ENGINE / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "engine/pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     assert (told.name, str(told.version)) == (project["name"], VERSION)
     assert told.provides_extra == [canonicalize_name(extra) for extra in extras]
@@ -281,11 +280,11 @@ def newer(template: Path, tmp_path: Path) -> Path:
     """A clone of the template of the next version."""
     directory = tmp_path / "newer"
     shutil.copytree(template, directory)
-    project = directory / TEMPLATE_NAME
-    replace(project / "agui/__init__.py", f'__version__ = "{VERSION}"', f'__version__ = "{NEXT}"')
-    migrations = sorted((project / "agui/migrations").glob("0*.py"))
-    (project / "agui/migrations/0099_next.py").write_text(MIGRATION.format(before=migrations[-1].stem))
-    replace(project / "constraints.txt", "whitenoise==", "whitenoise==6.9.0\n# before: ")
+    engine = directory / "engine/agui"
+    replace(engine / "__init__.py", f'__version__ = "{VERSION}"', f'__version__ = "{NEXT}"')
+    migrations = sorted((engine / "migrations").glob("0*.py"))
+    (engine / "migrations/0099_next.py").write_text(MIGRATION.format(before=migrations[-1].stem))
+    replace(directory / TEMPLATE_NAME / "constraints.txt", "whitenoise==", "whitenoise==6.9.0\n# before: ")
     return directory
 
 
@@ -374,7 +373,7 @@ def test_another_package_of_the_same_version_is_installed(packaged: Path, templa
     """As between two commits of the template: uv keeps what it has installed by name and version."""
     shutil.copytree(template, tmp_path / "later")
     for mark in ("ONCE", "TWICE"):
-        with (tmp_path / "later" / TEMPLATE_NAME / "agui/money.py").open("a") as module:
+        with (tmp_path / "later/engine/agui/money.py").open("a") as module:
             module.write(f"\n{mark} = True\n")
         assert make(packaged, "upgrade", f"FROM={tmp_path / 'later'}").returncode == 0
         assert python(packaged, f"from agui import money; print(money.{mark})") == "True"

@@ -7,18 +7,16 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ENGINE, ROOT
 from daily import at_night
 from packaging.requirements import Requirement
 from servers import project_environment
 from test_dependency_sets import make
 
 pytestmark = pytest.mark.engine
-CONTRIB = ROOT / TEMPLATE_NAME / "agui/contrib"
+CONTRIB = ENGINE / "contrib"
 PARTS = sorted(path.name for path in CONTRIB.iterdir() if (path / "apps.py").exists())
-EXTRAS = set(tomllib.loads((CONTRIB.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]) & {
-    *PARTS
-}
+EXTRAS = set(tomllib.loads((ROOT / "engine/pyproject.toml").read_text())["project"]["optional-dependencies"]) & {*PARTS}
 MINIMAL = ["admin", "bundle", "charts", "demo", "pacing", "redis"]
 STANDARD = sorted(
     [

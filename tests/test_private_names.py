@@ -9,9 +9,8 @@ import re
 from collections.abc import Collection, Iterator
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ENGINE
 
-ENGINE = ROOT / TEMPLATE_NAME / "agui"
 NO_CORE = {"contrib", "migrations", "testing"}
 LIBRARIES = ("ag_ui", "anyio", "asgiref", "daphne", "django", "httpx", "openai", "pydantic", "pydantic_ai", "twisted")
 # What Django and Python document, though it begins with an underscore.

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 from conftest import furnish_project
-from engine.provider_stub import Answer, Body, ProviderStub, check_history
-from engine.wire import Stream, check_stream, read_stream
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from provider_bodies import DIALECTS, Sent, answers
 from servers import LiveProject, serve
+from tests.provider_stub import Answer, Body, ProviderStub, check_history
+from tests.wire import Stream, check_stream, read_stream
 
 pytestmark = [pytest.mark.servers, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
-from engine.recipe_pages import BLOCK, PAGES, read_page, read_recipes
+from tests.recipe_pages import BLOCK, PAGES, read_page, read_recipes
 
 GROUPS = {
     "Tool": ["Tool", "Tool.from_schema", "tools.DocstringFormat"],

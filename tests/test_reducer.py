@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, npm_install
+from conftest import ENGINE, ROOT, npm_install
 from test_clients import other_token, run_suite, scripted_project, suite  # noqa: F401
 
 pytestmark = pytest.mark.clients
 
-ELEMENT = ROOT / TEMPLATE_NAME / "agui/static/agui"
+ELEMENT = ENGINE / "static/agui"
 GENERATED = 400
 EVENT_TYPES = 31  # all that AG-UI 1.0 has
 ASKED = ['add a task title="Buy milk" category=home', "Think about it: list tasks", "delete finished tasks"]

@@ -2,13 +2,13 @@
 
 import re
 
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import MANUAL, ROOT, TEMPLATE_NAME
 
 PROJECT = ROOT / TEMPLATE_NAME
 
 
 def test_every_variable_of_the_environment_is_there():
-    page = (PROJECT / "agui/manual/settings.md").read_text().split("\n## Environment\n")[1].split("\n## ")[0]
+    page = (MANUAL / "settings.md").read_text().split("\n## Environment\n")[1].split("\n## ")[0]
     rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
     documented = [name for row in rows for name in re.findall(r"`([A-Z_]+)`", row)]
     read = re.findall(r"\benv\.\w+\(\"([A-Z_]+)\"", (PROJECT / "config/settings.py").read_text())

@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 import guide
 import jwt
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import MANUAL
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from servers import Client, run_input, serve, text_of
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly]
-NOW, ALLAUTH, TOKENS, VISITORS, _ = guide.sections(ROOT / TEMPLATE_NAME / "agui/manual/sign-in.md").values()
+NOW, ALLAUTH, TOKENS, VISITORS, _ = guide.sections(MANUAL / "sign-in.md").values()
 PASSWORD = "lovelace-1815"
 
 

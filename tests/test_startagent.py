@@ -7,12 +7,12 @@ from pathlib import Path
 
 import guide
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, furnish_project
+from conftest import MANUAL, furnish_project
 from servers import Client, events, run_input, serve, text_of
 from test_agentify import change, run
 
 pytestmark = pytest.mark.engine
-PAGE = ROOT / TEMPLATE_NAME / "agui/manual/several-agents.md"
+PAGE = MANUAL / "several-agents.md"
 ADD = guide.sections(PAGE)["Add an agent"]
 
 

@@ -14,10 +14,9 @@ import pytest
 from babel.messages.catalog import Message
 from babel.messages.checkers import num_plurals, python_format
 from babel.messages.pofile import read_po
-from conftest import ROOT, TEMPLATE_NAME, page_folders
+from conftest import ENGINE, ROOT, TEMPLATE_NAME, page_folders
 
 PROJECT = ROOT / TEMPLATE_NAME
-ENGINE = PROJECT / "agui"
 ENGINE_LOCALES = sorted(ENGINE.glob("locale/*/LC_MESSAGES"))
 MARKED = re.compile(r"""\{% translate (?:"([^"]+)"|'([^']+)')(?: context "(\w+)")?(?: as \w+)? %}|[ (]_\("([^"]+)"\)""")
 BLOCK = re.compile(r"{% blocktranslate[^%]*%}(.*?)(?:{% plural %}(.*?))?{% endblocktranslate %}")
@@ -146,7 +145,7 @@ def test_the_command_reads_the_tables_as_javascript_does(tmp_path: Path):
     word_tables = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(word_tables)
     modules = []
-    for folder in page_folders(PROJECT):
+    for folder in page_folders():
         shutil.copytree(folder, tmp_path / folder.name)
         for module in (tmp_path / folder.name).rglob("*.js"):
             if re.search(r"^export const (\w+_WORDS|STRINGS) ", module.read_text(), re.MULTILINE):

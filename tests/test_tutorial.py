@@ -5,12 +5,12 @@ from pathlib import Path
 
 import guide
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import MANUAL
 from pages import Page, expect, finished, keep_picture, say, sign_in
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.browser
-DOCS = ROOT / TEMPLATE_NAME / "agui/manual"
+DOCS = MANUAL
 START, MODEL, READ, ASK, PAGE, SKILL, TEST, EVAL, REAL, _ = guide.sections(DOCS / "tutorial.md").values()
 
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import MANUAL, TEMPLATE_NAME
 from servers import project_environment
 from test_cli import tree
 
-DOCS = ROOT / TEMPLATE_NAME / "agui/manual/upgrading.md"
+DOCS = MANUAL / "upgrading.md"
 YOURS = {
     "assistant/tools.py": "# my own tools\n",
     "assistant/weather.py": "SUNNY = True\n",
@@ -46,15 +46,16 @@ def releases(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*git, "tag", "v1"], check=True)
     project = directory / TEMPLATE_NAME
     yours = ("assistant/tools.py", "config/settings.py", "users/models.py", "README.md", ".env.example")
-    for name in ("agui/conf.py", "agui/manual/tools.md", *yours):
-        with (project / name).open("a") as stream:
+    engine = directory / "engine/agui"
+    for path in (engine / "conf.py", engine / "manual/tools.md", *(project / name for name in yours)):
+        with path.open("a") as stream:
             stream.write("\n\n# of v2\n")
-    for name in ("cookiecutter.json", f"{TEMPLATE_NAME}/agui/__init__.py"):
+    for name in ("cookiecutter.json", "engine/agui/__init__.py"):
         told = re.sub(r'(_version(__ =|":)) "[\d.]+"', r'\1 "99.0"', (directory / name).read_text())
         (directory / name).write_text(told)
-    (project / "agui/added.py").write_text('"""New in v2."""\n')
-    (project / "agui/manual/several-agents.md").unlink()
-    (project / "agui/manual/operate.md").rename(project / "agui/manual/budgets.md")
+    (engine / "added.py").write_text('"""New in v2."""\n')
+    (engine / "manual/several-agents.md").unlink()
+    (engine / "manual/operate.md").rename(engine / "manual/budgets.md")
     requirements = (project / "pyproject.toml").read_text()
     assert '"whitenoise>=6.9,<7"' in requirements
     (project / "pyproject.toml").write_text(requirements.replace('"whitenoise>=6.9,<7"', '"whitenoise>=6.8,<7"'))

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
-from engine.wire import Stream, check_stream, read_stream
 from servers import Client, LiveProject, run_input, serve
+from tests.wire import Stream, check_stream, read_stream
 
 pytestmark = pytest.mark.servers
 

@@ -37,10 +37,10 @@ from agui.models import Run, get_conversation_model
 from agui.runs import life as heartbeats
 from agui.runs.live import LiveRuns, live
 from agui.testing import Request, ScriptedModel, close_connections, collect
-from engine import urls
-from engine.clock import Clock, the_clock
-from engine.recipe_pages import read_recipes
-from engine.recipes import Recipe
+from tests import urls
+from tests.clock import Clock, the_clock
+from tests.recipe_pages import read_recipes
+from tests.recipes import Recipe
 
 models.ALLOW_MODEL_REQUESTS = False
 
@@ -131,7 +131,7 @@ def named_parts(test: Path) -> set[str]:
     text += "".join(read_recipes()[name] for name in re.findall(r'\bpaste\("(.+?)"\)', text))
     named = set(re.findall(r"\bagui\.contrib(?:\.| import )(\w+)", text))
     named |= {part for part, words in USED.items() if re.search(words, text)}
-    for other in re.findall(r"^from engine\.(?!conftest)(\w+) import", text, re.MULTILINE):
+    for other in re.findall(r"^from tests\.(?!conftest)(\w+) import", text, re.MULTILINE):
         named |= named_parts(test.with_name(f"{other}.py"))
     return named
 
@@ -268,8 +268,8 @@ def no_connection_outlives_its_test() -> Iterator[None]:
 def endpoint(settings: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     settings.MEDIA_ROOT = tmp_path_factory.getbasetemp() / "media"
     # A test that overrides settings inside another override leaves the outer one behind.
-    if settings.ROOT_URLCONF != "engine.urls":
-        settings.ROOT_URLCONF = "engine.urls"
+    if settings.ROOT_URLCONF != "tests.urls":
+        settings.ROOT_URLCONF = "tests.urls"
     urls.effects.clear()
     urls.hanging.clear()
     urls.let_go.clear()
@@ -322,14 +322,14 @@ def client(user: Any) -> Client:
 @pytest.fixture
 def queue(client: Client) -> Any:
     """What the client does beside its runs, if the project has the part `queue`."""
-    queueing = importlib.import_module("engine.queueing")
+    queueing = importlib.import_module("tests.queueing")
     return queueing.Queue(client)
 
 
 @pytest.fixture
 def type_in(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Give `manage.py chat` these lines, if the project has the part `terminal`."""
-    chatting = importlib.import_module("engine.chatting")
+    chatting = importlib.import_module("tests.chatting")
     return lambda *lines: monkeypatch.setattr(sys, "stdin", chatting.Lines(lines))
 
 

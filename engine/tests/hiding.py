@@ -1,6 +1,6 @@
 """Hide a name of a library from the part `fast`, and see that the server starts and answers all the same.
 
-`python -m engine.hiding 4` does so for every fourth name that the pieces import or find, each in a process of its own,
+`python -m tests.hiding 4` does so for every fourth name that the pieces import or find, each in a process of its own,
 and prints the lines of the log as JSON. The name is hidden while the pieces are imported and applied: the libraries
 need it, too.
 """
@@ -138,7 +138,7 @@ def main() -> None:
 
     call_command("migrate", verbosity=0)
     import_agents()
-    from engine.urls import view
+    from tests.urls import view
 
     _ = view.agent
     chosen = ["", *names()]

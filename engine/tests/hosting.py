@@ -24,7 +24,7 @@ from oauth2_provider.models import (
 
 from agui import get_urls
 from agui.contrib.oauth import provider
-from engine import urls
+from tests import urls
 
 SITE = "http://testserver"
 RESOURCE = f"{SITE}/agent/mcp/"

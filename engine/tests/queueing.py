@@ -8,7 +8,7 @@ from typing import Any
 from agui.contrib.queue import next_run
 from agui.runs.live import live
 from agui.testing import wait
-from engine.conftest import Client
+from tests.conftest import Client
 
 
 class Queue:

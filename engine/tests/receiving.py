@@ -12,7 +12,7 @@ from agui.blocking.executor import in_database
 from agui.contrib.notifications import choices
 from agui.contrib.notifications.deliver import deliveries
 from agui.runs.live import live
-from engine.conftest import Client, run_input
+from tests.conftest import Client, run_input
 
 OK = b"HTTP/1.1 204 No Content\r\n\r\n"
 

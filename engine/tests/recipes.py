@@ -14,7 +14,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from agui import DjangoAGUIView, get_urls
-from engine.recipe_pages import BLOCK, read_recipes
+from tests.recipe_pages import BLOCK, read_recipes
 
 STAND_INS = {
     "assistant/tools.py": """

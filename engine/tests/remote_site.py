@@ -22,8 +22,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 
-from engine.mcp_server import READ_ONLY
-from engine.serving import serving
+from tests.mcp_server import READ_ONLY
+from tests.serving import serving
 
 LIFETIME = 3600
 

@@ -16,7 +16,7 @@ from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, parts
 from agui.contrib.client import AGUIClient
 from agui.http.tokens import create_token
 from agui.testing import ScriptedModel
-from engine.conftest import script
+from tests.conftest import script
 
 Application = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 

@@ -9,7 +9,7 @@ from config.settings import *  # noqa: F403
 os.environ["MAKE_TITLES"] = "0"
 os.environ.pop("MCP_ENDPOINT", None)
 
-ROOT_URLCONF = "engine.urls"
+ROOT_URLCONF = "tests.urls"
 AGENT_MODEL = "demo"
 AGUI: dict[str, object] = {}  # The engine's defaults: no Redis, no workers, no telemetry
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}

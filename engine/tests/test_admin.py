@@ -45,11 +45,11 @@ from agui.server.versions import versions
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import collect, say, wait
-from engine.conftest import run_input, script
+from tests.conftest import run_input, script
 
 Thread = get_conversation_model()
 
-urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
+urlpatterns = [path("admin/", admin.site.urls), path("", include("tests.urls"))]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 RECORDS = ["conversation", "run", "auditrecord", "attachment", "feedback", "queuedmessage"]

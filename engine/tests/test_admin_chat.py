@@ -14,7 +14,7 @@ from django.urls import path, reverse
 from agui import get_urls
 from agui.contrib.admin_chat.checks import check_admin_chat
 from agui.models import ApiToken, get_conversation_model
-from engine import two_agents, urls
+from tests import two_agents, urls
 
 Thread = get_conversation_model()
 

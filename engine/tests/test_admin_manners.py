@@ -10,7 +10,7 @@ from django.urls import path
 from agui.contrib.spending.models import Budget
 from agui.http.tokens import create_token
 from agui.models import Run
-from engine import urls
+from tests import urls
 
 pytestmark = pytest.mark.django_db
 urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]

@@ -11,9 +11,9 @@ from django.urls import include, path
 from django.utils import timezone
 
 from agui.models import ApiToken
-from engine.conftest import all_models
+from tests.conftest import all_models
 
-urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
+urlpatterns = [path("admin/", admin.site.urls), path("", include("tests.urls"))]
 pytestmark = pytest.mark.django_db(transaction=True)
 MAKE = ("add_apitoken", "view_apitoken")
 

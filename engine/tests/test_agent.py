@@ -10,7 +10,7 @@ from pydantic_ai.models.test import TestModel
 from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
 from agui.agents.config import usage_limits
 from agui.agents.llm import resolve_model
-from engine.urls import view
+from tests.urls import view
 
 a_model = TestModel(model_name="mine")
 a_config = AgentConfig()
@@ -30,15 +30,15 @@ def test_demo_needs_nothing():
 
 @pytest.mark.parametrize(("name", "found"), [("a_model", "mine"), ("make_model", "made")])
 def test_a_model_of_ones_own(name, found):
-    assert resolve_model(f"python:engine.test_agent.{name}").model_name == found
+    assert resolve_model(f"python:tests.test_agent.{name}").model_name == found
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("python:engine.nothing", "can't be imported"),
-        ("python:engine.test_agent.AgentConfig", "is a AgentConfig: name a pydantic-ai Model"),
-        ("python:engine.test_agent.a_config", "is a AgentConfig: name a pydantic-ai Model"),
+        ("python:tests.nothing", "can't be imported"),
+        ("python:tests.test_agent.AgentConfig", "is a AgentConfig: name a pydantic-ai Model"),
+        ("python:tests.test_agent.a_config", "is a AgentConfig: name a pydantic-ai Model"),
         ("", "AGENT_MODEL is empty: name a model"),
         ("nonsense", "AGENT_MODEL = 'nonsense' can't be used: write the provider before it"),
         ("nobody:knows", "AGENT_MODEL = 'nobody:knows' can't be used"),
@@ -72,13 +72,13 @@ def test_and_is_played_by_the_demo_on_a_developers_machine(settings, monkeypatch
 
 
 def test_the_environment_names_the_model_unless_the_config_does(settings):
-    settings.AGENT_MODEL = "python:engine.test_agent.a_model"
+    settings.AGENT_MODEL = "python:tests.test_agent.a_model"
     assert build_agent(ToolRegistry(), AgentConfig()).model is a_model
     assert build_agent(ToolRegistry(), AgentConfig(model="demo")).model.model_name == "demo"
 
 
 def test_a_factory_replaces_it_all(settings):
-    settings.AGUI = {"AGENT_FACTORY": "engine.test_agent.factory"}
+    settings.AGUI = {"AGENT_FACTORY": "tests.test_agent.factory"}
     assert build_agent(ToolRegistry(), AgentConfig()).name == "from the factory"
 
 

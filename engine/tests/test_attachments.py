@@ -23,7 +23,7 @@ from agui.contrib.attachments.files import inspect, keep_upload, media_type_of
 from agui.contrib.attachments.models import Attachment
 from agui.contrib.attachments.views import AttachmentsView, AttachmentView, Chunks
 from agui.errors import TooLarge
-from engine.conftest import Client
+from tests.conftest import Client
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -413,7 +413,7 @@ def test_uploads_at_once_have_no_more_room_than_one_after_the_other(user, settin
 @pytest.mark.parametrize("by", ["token", "session"])
 async def test_much_too_large_body_is_refused_before_it_is_parsed(client, user, settings, by):
     settings.AGUI = {"ATTACHMENTS": {"MAX_BYTES": 10}}
-    settings.FILE_UPLOAD_HANDLERS = ["engine.test_attachments.no_handler"]
+    settings.FILE_UPLOAD_HANDLERS = ["tests.test_attachments.no_handler"]
     if by == "session":
         client.http = AsyncClient(enforce_csrf_checks=True)
         await client.http.aforce_login(user)

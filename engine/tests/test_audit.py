@@ -38,7 +38,7 @@ from agui.tools.call import FAILED
 from agui.tools.redaction import redact, redact_text
 from agui.tools.secret_arguments import REDACTED
 from agui.tools.timer import ToolCallTimer
-from engine.conftest import Client
+from tests.conftest import Client
 
 pytestmark = pytest.mark.database
 
@@ -204,13 +204,13 @@ def test_the_default_is_the_model_logger():
 
 
 def test_the_setting_names_a_class_of_your_own(settings):
-    settings.AGUI = {"AUDIT_LOGGER": "engine.test_audit.Memory"}
+    settings.AGUI = {"AUDIT_LOGGER": "tests.test_audit.Memory"}
     assert isinstance(resolve_audit_logger(), Memory)
 
 
 @pytest.mark.parametrize("name", ["Asynchronous", "Unrelated"])
 def test_what_can_not_record_is_refused_with_the_cure(settings, name):
-    settings.AGUI = {"AUDIT_LOGGER": f"engine.test_audit.{name}"}
+    settings.AGUI = {"AUDIT_LOGGER": f"tests.test_audit.{name}"}
     with pytest.raises(ImproperlyConfigured, match=rf"{name}' has no usable record\(event\): write it as a plain"):
         resolve_audit_logger()
 
@@ -435,7 +435,7 @@ async def test_a_call_that_waits_for_approval_is_not_audited_yet():
     assert [event.outcome for event in sink.events] == ["success"]
 
 
-@pytest.mark.parametrize("logger", [Asynchronous(), Unrelated(), Memory, "engine.test_audit.Memory"])
+@pytest.mark.parametrize("logger", [Asynchronous(), Unrelated(), Memory, "tests.test_audit.Memory"])
 def test_an_agents_logger_that_can_not_record_is_refused_with_the_cure(logger):
     with pytest.raises(ImproperlyConfigured, match=r"AgentConfig\(audit_logger="):
         AgentConfig(audit_logger=logger)

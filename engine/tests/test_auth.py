@@ -14,8 +14,8 @@ from django.utils.functional import SimpleLazyObject
 from agui import DjangoAGUIView
 from agui.errors import Unauthorized
 from agui.testing import collect, say
-from engine import urls
-from engine.conftest import Client, run_input, script
+from tests import urls
+from tests.conftest import Client, run_input, script
 
 # What this project says about itself to servers that take its address as a client id.
 PUBLIC = "/agent/mcp/accounts/client.json"
@@ -25,7 +25,7 @@ METHODS = ["GET", "POST", "PATCH", "PUT", "DELETE"]
 def routes(prefix: str) -> list[str]:
     """Every route of the engine, from the URLconf itself: a new one can't escape these tests."""
     found = []
-    for pattern in get_resolver("engine.urls").url_patterns:
+    for pattern in get_resolver("tests.urls").url_patterns:
         inner = getattr(pattern, "url_patterns", [None])
         for part in inner:
             route = str(pattern.pattern) + (str(part.pattern) if part else "")
@@ -243,8 +243,8 @@ class OldBackend:
 
 
 async def test_a_backend_may_have_no_coroutines(user, settings):
-    settings.AUTHENTICATION_BACKENDS = ["engine.test_auth.OldBackend"]
+    settings.AUTHENTICATION_BACKENDS = ["tests.test_auth.OldBackend"]
     client = AsyncClient()
-    await client.aforce_login(user, backend="engine.test_auth.OldBackend")
+    await client.aforce_login(user, backend="tests.test_auth.OldBackend")
     assert (await client.get("/agent/tools/")).status_code == 200
     assert (await AsyncClient().get("/agent/tools/")).status_code == 401

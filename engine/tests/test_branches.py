@@ -7,8 +7,8 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCall
 
 from agui.stores.annotations import annotate
 from agui.testing import say
-from engine.conftest import Client, script
-from engine.test_stores import STORES
+from tests.conftest import Client, script
+from tests.test_stores import STORES
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 

@@ -32,8 +32,8 @@ from agui.runs.live import live
 from agui.runs.recovery import recover_run
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, call, event_types, say, wait
-from engine import urls
-from engine.conftest import Client, run_input, script
+from tests import urls
+from tests.conftest import Client, run_input, script
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 

@@ -16,7 +16,7 @@ import agui
 from agui import parts
 from agui.contrib.bundle.join import flatten
 from agui.contrib.bundle.storage import StaticFiles, minified
-from engine import pages
+from tests import pages
 
 ENGINE = Path(agui.__file__).parent
 ELEMENT = ENGINE / "static/agui"

@@ -15,12 +15,12 @@ from pydantic_ai.models import ModelRequestContext
 
 from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
 from agui.testing import ScriptedModel, call, event_types, say
-from engine import pages
-from engine.conftest import Client, parts_of
-from engine.provider_stub import Answer, Extra, ProviderStub
-from engine.test_audit import Memory
-from engine.test_llm import answering, mounted, stub, text_of
-from engine.wire import check_stream
+from tests import pages
+from tests.conftest import Client, parts_of
+from tests.provider_stub import Answer, Extra, ProviderStub
+from tests.test_audit import Memory
+from tests.test_llm import answering, mounted, stub, text_of
+from tests.wire import check_stream
 
 __all__ = ["stub"]
 

@@ -15,10 +15,10 @@ from agui.models import ApiToken, Run, get_conversation_model
 from agui.runlog.memory import RunLogs
 from agui.runs.live import live
 from agui.testing import Pause, call, event_types, fail, say
-from engine.chatting import Lines, chat
-from engine.conftest import results_of, script
-from engine.urls import effects
-from engine.wire import check_stream
+from tests.chatting import Lines, chat
+from tests.conftest import results_of, script
+from tests.urls import effects
+from tests.wire import check_stream
 
 Thread = get_conversation_model()
 

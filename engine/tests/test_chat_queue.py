@@ -18,9 +18,9 @@ from agui.contrib.terminal.message_queue import MessageQueue, Stand
 from agui.contrib.terminal.waiting import Waiting
 from agui.models import Run, get_conversation_model
 from agui.testing import Pause, call, fail, say
-from engine.chatting import chat
-from engine.conftest import script
-from engine.urls import effects
+from tests.chatting import chat
+from tests.conftest import script
+from tests.urls import effects
 
 Thread = get_conversation_model()
 

@@ -23,9 +23,9 @@ from agui.contrib.terminal.session import Ending
 from agui.contrib.terminal.typed_line import TypedLine
 from agui.contrib.terminal.waiting import Waiting, with_text
 from agui.testing import call, say, think
-from engine import pages
-from engine.conftest import Client, decision, script
-from engine.test_work import counted
+from tests import pages
+from tests.conftest import Client, decision, script
+from tests.test_work import counted
 
 TEXT = """# A plan
 

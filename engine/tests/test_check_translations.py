@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from agui.management.catalogs import read_catalog
 from agui.management.word_tables import LANGUAGES, Unreadable, english, read_table
 
-LOCALE = Path(__file__).parent.parent / "fixtures/locale"
+LOCALE = Path(__file__).parent / "locale"
 
 if len(project.LANGUAGES) < 2:
     pytest.skip("The project has one language", allow_module_level=True)

@@ -10,8 +10,8 @@ import pytest
 import agui.contrib.client
 from agui.contrib.client import AGUIError, AGUIModel, AGUIModelSettings
 from agui.testing import call, say
-from engine import pages, urls
-from engine.serving import site_that_says
+from tests import pages, urls
+from tests.serving import site_that_says
 
 TESTS = Path(__file__).parent
 PAGE = pages.read("client.md")

@@ -42,9 +42,9 @@ from agui.contrib.client import (
 from agui.models import Message, Run
 from agui.runs.live import live
 from agui.testing import call, fail, say, think, wait
-from engine import urls
-from engine.conftest import parts_of, results_of
-from engine.serving import CUT, Answers, Site, serving, site_that_says
+from tests import urls
+from tests.conftest import parts_of, results_of
+from tests.serving import CUT, Answers, Site, serving, site_that_says
 
 
 def agent_of(site: Site, *tools: Any, **options: Any) -> Agent[None, Any]:

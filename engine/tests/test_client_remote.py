@@ -10,9 +10,9 @@ from django.core.exceptions import ImproperlyConfigured
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls
 from agui.models import Run
 from agui.testing import ScriptedModel, call, event_types, fail, say
-from engine import urls
-from engine.conftest import Client, results_of
-from engine.serving import site_that_says
+from tests import urls
+from tests.conftest import Client, results_of
+from tests.serving import site_that_says
 
 
 @asynccontextmanager

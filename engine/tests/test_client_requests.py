@@ -6,7 +6,7 @@ from typing import Any
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
 
 from agui.contrib.client import AGUIInterrupts, AGUIModel
-from engine.serving import Answers, serving
+from tests.serving import Answers, serving
 
 IDS = {"threadId": "t", "runId": "r"}
 

@@ -18,7 +18,7 @@ from agui.contrib.client import (
     transport,
 )
 from agui.testing import call, say, think, wait
-from engine.serving import CUT, Answers, cutting, serving, site_that_says
+from tests.serving import CUT, Answers, cutting, serving, site_that_says
 
 
 def asking(text: str = "Hi", **fields: Any) -> RunAgentInput:

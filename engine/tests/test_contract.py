@@ -9,7 +9,7 @@ from django.urls import include, path
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
 from agui.contract import agent_routes, agents, routes
 from agui.contrib.demo.testing import demo_chat, example_of
-from engine import urls
+from tests import urls
 
 other = DjangoAGUIView(ToolRegistry(), AgentConfig(name="other"))
 

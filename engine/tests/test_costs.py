@@ -32,8 +32,8 @@ from agui.runs.usage import add_broken_off, count_unpriced
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, ScriptedModel, call, fail, say, wait
-from engine import urls
-from engine.conftest import Client, played_by, script
+from tests import urls
+from tests.conftest import Client, played_by, script
 
 Thread = get_conversation_model()
 

@@ -31,8 +31,8 @@ from agui.contrib.spending.ledger import today
 from agui.contrib.spending.models import Spending
 from agui.models import AuditRecord, Run
 from agui.testing import call, say
-from engine import urls
-from engine.conftest import Client, script
+from tests import urls
+from tests.conftest import Client, script
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 

@@ -11,8 +11,8 @@ from agui import conf, parts
 from agui.actor import Actor
 from agui.contrib.export.document import HIDDEN_FIELDS, write_document
 from agui.management.commands.prune_agent_data import TOKEN_AGE
-from engine import pages
-from engine.conftest import all_models
+from tests import pages
+from tests.conftest import all_models
 
 SECURITY = pages.read("security.md")
 DATA = SECURITY.partition("\n## Where data is kept\n")[2]

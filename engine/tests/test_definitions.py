@@ -12,7 +12,7 @@ from agui import AgentDeps, ToolRegistry, tool
 from agui.contrib.admin.transcript import read_transcript
 from agui.models import AuditRecord, get_conversation_model
 from agui.testing import call, event_types, say
-from engine.conftest import Client, decision, results_of
+from tests.conftest import Client, decision, results_of
 
 Thread = get_conversation_model()
 

@@ -20,7 +20,7 @@ from django.urls import path
 from agui import get_urls
 from agui.http.tokens import create_token
 from agui.server.health import livez
-from engine.way import begin, end, keeper, threads
+from tests.way import begin, end, keeper, threads
 
 LOGIN_REQUIRED = "django.contrib.auth.middleware.LoginRequiredMiddleware"
 SESSIONS = "django.contrib.sessions.backends"
@@ -204,7 +204,7 @@ def test_a_check_says_that_signed_cookies_tell_no_visitors_apart(agent, settings
     ],
 )
 def test_users_and_what_they_own_are_in_one_database(settings, router: str, is_right: bool):
-    settings.DATABASE_ROUTERS = [f"engine.worlds.routers.{router}"]
+    settings.DATABASE_ROUTERS = [f"tests.worlds.routers.{router}"]
     errors = of_check("agui.E014")
     assert len(errors) == (0 if is_right else 1)
     assert all("['default', 'second']" in error.msg for error in errors)

@@ -15,10 +15,10 @@ from agui.events.progress import ClientView
 from agui.events.shown import Activity
 from agui.protocol.types import ActivityDeltaEvent, ActivitySnapshotEvent
 from agui.testing import ScriptedModel, call, say
-from engine import pages
-from engine.conftest import Client
-from engine.test_work import counted
-from engine.wire import check_stream
+from tests import pages
+from tests.conftest import Client
+from tests.test_work import counted
+from tests.wire import check_stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

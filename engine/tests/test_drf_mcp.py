@@ -17,20 +17,20 @@ from pydantic_ai import FunctionToolset, Tool
 from agui import ToolRegistry, conf, tool
 from agui.testing import ScriptedModel, call, say, wait
 from agui.tools.call import DENIED, FAILED, TIMED_OUT
-from engine.conftest import Client, decision, results_of
-from engine.test_llm import mounted
+from tests.conftest import Client, decision, results_of
+from tests.test_llm import mounted
 
 pytest.importorskip("rest_framework_mcp")
 
 from agui.contrib.drf_mcp.toolset import DrfMcpToolset
-from engine import drf_server
+from tests import drf_server
 
 ROOT = Path(conf.__file__).parent.parent
 
 
 @pytest.fixture(autouse=True)
 def bridge(settings):
-    settings.AGUI = {"DRF_MCP": {"SERVER": "engine.drf_server.server"}}
+    settings.AGUI = {"DRF_MCP": {"SERVER": "tests.drf_server.server"}}
     drf_server.calls.clear()
     drf_server.at.clear()
     drf_server.lists.clear()
@@ -46,7 +46,7 @@ def registry() -> ToolRegistry:
 
 
 def use(settings, server: str) -> None:
-    settings.AGUI = {"DRF_MCP": {"SERVER": f"engine.drf_server.{server}"}}
+    settings.AGUI = {"DRF_MCP": {"SERVER": f"tests.drf_server.{server}"}}
 
 
 async def outcome(client: Client, mount, registry: ToolRegistry, name: str, /, **arguments: Any) -> tuple[str, Any]:
@@ -365,7 +365,7 @@ async def test_a_bridge_of_the_config_is_in_the_catalog_and_other_toolsets_win(c
     with mounted(model="demo", toolsets=[taken, bridge]):
         assert (await catalog(client)).keys() >= {"groups_create"}
         assert (await catalog(client))["who"]["description"] == "Mine."
-    settings.AGUI = {"DRF_MCP": {"SERVER": "engine.drf_server.server"}}
+    settings.AGUI = {"DRF_MCP": {"SERVER": "tests.drf_server.server"}}
     with mounted(model="demo", toolsets=[taken]):
         assert (await catalog(client))["who"]["description"] == "Mine."
 
@@ -402,8 +402,8 @@ async def test_a_client_can_bring_no_tool_of_the_same_name(client: Client, mount
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("engine.drf_server.nothing", "can't be imported"),
-        ("engine.drf_server.hang", "is a function: name an MCPServer, the object itself"),
+        ("tests.drf_server.nothing", "can't be imported"),
+        ("tests.drf_server.hang", "is a function: name an MCPServer, the object itself"),
     ],
 )
 def test_the_setting_names_a_server(settings, path, message):
@@ -414,7 +414,7 @@ def test_the_setting_names_a_server(settings, path, message):
 
 def test_the_library_is_named_where_it_is_missing(settings, monkeypatch):
     monkeypatch.setitem(sys.modules, "rest_framework_mcp", None)
-    settings.AGUI = {"DRF_MCP": {"SERVER": "engine.drf_server.server"}}
+    settings.AGUI = {"DRF_MCP": {"SERVER": "tests.drf_server.server"}}
     with pytest.raises(ImproperlyConfigured, match="make setup EXTRAS=drf-mcp"):
         conf.load()
 

@@ -16,8 +16,8 @@ from agui.runs import drafts, start
 from agui.runs import drafts as checkpoints
 from agui.stores import codec
 from agui.testing import call, collect, say, wait
-from engine import urls
-from engine.conftest import Client, run_input, script
+from tests import urls
+from tests.conftest import Client, run_input, script
 
 pytestmark = pytest.mark.database
 

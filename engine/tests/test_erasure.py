@@ -27,8 +27,8 @@ from agui.runs.live import live
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
-from engine import urls
-from engine.conftest import all_models, models_of_users, run_input, script
+from tests import urls
+from tests.conftest import all_models, models_of_users, run_input, script
 
 Thread = get_conversation_model()
 

@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 
 from agui import conf
 from agui.testing import ScriptedModel, call, fail, say
-from engine.conftest import Client, decision, script
+from tests.conftest import Client, decision, script
 
 pytest.importorskip("pydantic_evals", exc_type=ImportError)
 

@@ -20,8 +20,8 @@ from agui.runs.live import live
 from agui.stores import rows
 from agui.stores.model import ModelConversationStore
 from agui.testing import ScriptedModel, call, collect, say, wait
-from engine import urls
-from engine.conftest import Client, run_input, script
+from tests import urls
+from tests.conftest import Client, run_input, script
 
 Thread = get_conversation_model()
 

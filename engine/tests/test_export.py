@@ -33,7 +33,7 @@ from agui.stores import codec
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, think
-from engine.conftest import Client, models_of_users, run_input, script
+from tests.conftest import Client, models_of_users, run_input, script
 
 Thread = get_conversation_model()
 

@@ -15,9 +15,9 @@ from agui.errors import RUN_ERRORS, RunFailed
 from agui.events.failures import HINTS, cause_of, describe, error_code, hint_of, short_id
 from agui.models import Run
 from agui.testing import call, fail, say
-from engine.conftest import Client, run_input, script
-from engine.provider_stub import Answer, ProviderStub, Refusal
-from engine.test_llm import answering
+from tests.conftest import Client, run_input, script
+from tests.provider_stub import Answer, ProviderStub, Refusal
+from tests.test_llm import answering
 
 SECRET = "Incorrect API key provided: a secret"
 KEY_ERROR = Refusal(401, {"error": {"message": SECRET, "type": "invalid_request_error", "code": "invalid_api_key"}})

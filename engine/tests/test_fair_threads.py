@@ -17,7 +17,7 @@ from agui.blocking.fair_threads import FairThreads
 from agui.deps import AgentDeps
 from agui.protocol.outbound import wire_messages
 from agui.testing import call, say
-from engine.conftest import Client
+from tests.conftest import Client
 
 
 class Work:

@@ -30,7 +30,7 @@ from agui.contrib.fast.pydantic_ai_patches import (
     make_replacing_fast,
     replace,
 )
-from engine import urls
+from tests import urls
 
 
 class OtherContext(RunContext[Any]):

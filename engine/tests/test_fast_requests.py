@@ -32,9 +32,9 @@ from agui.contrib.fast.token_requests import keep_on_loop
 from agui.http.tokens import create_token
 from agui.http.views import AgentView
 from agui.testing import say
-from engine.conftest import run_input, script
-from engine.urls import registry
-from engine.urls import urlpatterns as usual_patterns
+from tests.conftest import run_input, script
+from tests.urls import registry
+from tests.urls import urlpatterns as usual_patterns
 
 Answer = tuple[int, list[tuple[str, str]], bytes]
 

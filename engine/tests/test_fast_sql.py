@@ -24,7 +24,7 @@ from agui.http.tokens import _find_user, create_token, hash_token
 from agui.models import AuditRecord, Message, Run, get_conversation_model
 from agui.statements import insert, insert_all, select, update
 from agui.testing import say
-from engine.conftest import Client, script
+from tests.conftest import Client, script
 
 Thread = get_conversation_model()
 

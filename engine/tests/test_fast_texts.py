@@ -24,9 +24,9 @@ from agui.events.join_deltas import join_deltas
 from agui.protocol.types import EventType
 from agui.testing import ScriptedModel, call, say
 from agui.tools.registry import ToolRegistry
-from engine import test_stream_deltas
-from engine.conftest import Client, played_by, run_input, script
-from engine.test_stream_deltas import (  # noqa: F401
+from tests import test_stream_deltas
+from tests.conftest import Client, played_by, run_input, script
+from tests.test_stream_deltas import (  # noqa: F401
     ANSWERS,
     END,
     TEXT,

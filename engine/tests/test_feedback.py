@@ -17,9 +17,9 @@ from agui.contrib.feedback.models import Feedback
 from agui.contrib.feedback.ratings import MAX_READ
 from agui.models import Message, Run, get_conversation_model
 from agui.testing import call, say
-from engine import urls
-from engine.conftest import Client, script
-from engine.test_threads import send
+from tests import urls
+from tests.conftest import Client, script
+from tests.test_threads import send
 
 Thread = get_conversation_model()
 

@@ -22,9 +22,9 @@ from pydantic_ai.models.fallback import FallbackModel
 from agui import conf
 from agui.contrib.attachments import file_addresses
 from agui.testing import ScriptedModel, call, say
-from engine.conftest import Client, parts_of, script
-from engine.provider_stub import Answer, ProviderStub, ToolUse
-from engine.test_llm import answering
+from tests.conftest import Client, parts_of, script
+from tests.provider_stub import Answer, ProviderStub, ToolUse
+from tests.test_llm import answering
 
 BYTES = b"%PDF-1.7 the content of the file"
 KEY = "not-a-real-key"

@@ -13,9 +13,9 @@ from agui.contrib.demo.model import build_demo_model
 from agui.contrib.suggestions.follow_ups import FollowUps
 from agui.models import Run
 from agui.testing import ScriptedModel, call, event_types, fail, read_frames, say, wait
-from engine.conftest import Client, decision, run_input
-from engine.test_llm import mounted, text_of
-from engine.wire import check_stream
+from tests.conftest import Client, decision, run_input
+from tests.test_llm import mounted, text_of
+from tests.wire import check_stream
 
 
 def suggest(*texts: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agui.testing import call, event_types, say, think, wait
-from engine.conftest import Client, run_input, script
+from tests.conftest import Client, run_input, script
 
 pytestmark = pytest.mark.database
 

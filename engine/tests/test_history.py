@@ -6,7 +6,7 @@ import pytest
 
 from agui.stores.annotations import annotation
 from agui.testing import call, collect, event_types, fail, say, think
-from engine.conftest import Client, results_of, run_input, script
+from tests.conftest import Client, results_of, run_input, script
 
 pytestmark = pytest.mark.database
 

@@ -14,9 +14,9 @@ from daily import by_day
 
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, collect, say
-from engine.conftest import Client, played_by, run_input, script
-from engine.urls import effects
-from engine.wire import Stream, check_stream, read_stream
+from tests.conftest import Client, played_by, run_input, script
+from tests.urls import effects
+from tests.wire import Stream, check_stream, read_stream
 
 # pydantic-ai says as Python warnings which parts of a message it has left out.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

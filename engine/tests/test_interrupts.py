@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 
 from agui.models import AuditRecord, Run
 from agui.testing import call, collect, event_types, fail, say, wait
-from engine.conftest import Client, asked, decision, results_of, run_input, script
-from engine.urls import effects
+from tests.conftest import Client, asked, decision, results_of, run_input, script
+from tests.urls import effects
 
 
 async def pause(client: Client, thread: str = "t1") -> list[dict]:

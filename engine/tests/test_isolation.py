@@ -31,8 +31,8 @@ from agui.contrib.notifications.models import NotificationChoice
 from agui.http.tokens import hash_token
 from agui.models import ApiToken, Run, get_conversation_model
 from agui.testing import call, collect, event_types, say, wait
-from engine import urls
-from engine.conftest import Client, all_models, decision, run_input, script
+from tests import urls
+from tests.conftest import Client, all_models, decision, run_input, script
 
 Thread = get_conversation_model()
 
@@ -310,7 +310,7 @@ async def use_the_ids(attacker: Client, world: World) -> None:
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Any) -> None:
     settings.MEDIA_ROOT = tmp_path
-    voice = {"BACKEND": "engine.test_voice.Parrot"}
+    voice = {"BACKEND": "tests.test_voice.Parrot"}
     # No name ends like this.
     notifications = {"MAIL": "opt_in", "WEBHOOK_HOSTS": ["hooks.invalid"]}
     parts = {"VOICE": voice, "MCP": {"ENDPOINT": HAS_MCP}, "NOTIFICATIONS": notifications}

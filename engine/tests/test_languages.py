@@ -24,8 +24,8 @@ from agui.http.tokens import create_token
 from agui.models import AuditRecord, Run, get_conversation_model
 from agui.sentences import fill, fill_lazy
 from agui.testing import ScriptedModel, call, collect, fail, say
-from engine.conftest import Client as UsersClient
-from engine.conftest import run_input
+from tests.conftest import Client as UsersClient
+from tests.conftest import run_input
 
 MIDDLEWARE = "django.middleware.locale.LocaleMiddleware"
 if MIDDLEWARE not in project.MIDDLEWARE:

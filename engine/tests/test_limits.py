@@ -19,8 +19,8 @@ from agui.runlog.memory import RunLog, RunLogs
 from agui.runs import start
 from agui.runs.live import Follower, live
 from agui.testing import call, collect, read_frames, say, think, wait
-from engine import urls
-from engine.conftest import Client, run_input, script
+from tests import urls
+from tests.conftest import Client, run_input, script
 
 MANY = 20
 

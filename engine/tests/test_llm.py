@@ -28,10 +28,10 @@ from agui.agents.llm import error_code, resolve_model, resolve_models
 from agui.checks import check_model
 from agui.models import Run
 from agui.testing import ScriptedModel, fail, read_frames, say
-from engine.conftest import Client, run_input
-from engine.provider_stub import Answer, ProviderStub, Refusal, ToolUse
-from engine.urls import registry
-from engine.wire import check_stream
+from tests.conftest import Client, run_input
+from tests.provider_stub import Answer, ProviderStub, Refusal, ToolUse
+from tests.urls import registry
+from tests.wire import check_stream
 
 CHAIN = "openai:gpt-5.6-terra, anthropic:claude-sonnet-5-5"
 OVERLOADED = Refusal(529, {"type": "error", "error": {"type": "overloaded_error", "message": "a secret"}})
@@ -183,7 +183,7 @@ def test_of_a_chain_every_key_has_to_be_there_in_production(settings: Any, monke
 def test_on_a_developers_machine_those_without_a_key_are_left_out(settings: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     settings.DEBUG = True
-    settings.AGENT_MODEL = "anthropic:claude-sonnet-5-5,python:engine.test_llm.a_model"
+    settings.AGENT_MODEL = "anthropic:claude-sonnet-5-5,python:tests.test_llm.a_model"
     assert resolve_model(settings.AGENT_MODEL) is a_model
     [warning] = check_model()
     assert "ANTHROPIC_API_KEY is not set" in warning.msg
@@ -248,7 +248,7 @@ async def test_the_chosen_model_is_for_one_run(client: Client):
 
 
 def test_names_stand_for_themselves_or_for_others():
-    path = "python:engine.test_llm.a_model"
+    path = "python:tests.test_llm.a_model"
     assert resolve_models([path]) == {path: a_model}
     assert resolve_models({"mine": path}) == {"mine": a_model}
 

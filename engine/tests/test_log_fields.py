@@ -13,7 +13,7 @@ from agui.log_fields import RunFields, current, log_fields
 from agui.models import Run
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, call, fail, say, wait
-from engine.conftest import Client, script
+from tests.conftest import Client, script
 
 
 class TalkingStore(ModelConversationStore):
@@ -56,7 +56,7 @@ async def test_what_is_logged_on_another_thread_names_them_too(client: Client, l
 
 
 async def test_what_is_logged_before_the_first_event_names_them_too(client: Client, log, settings):
-    settings.AGUI = {"CONVERSATION_STORE": "engine.test_log_fields.TalkingStore"}
+    settings.AGUI = {"CONVERSATION_STORE": "tests.test_log_fields.TalkingStore"}
     with script(say("Hello")):
         await client.run("Hi", thread="t7")
     record = next(record for record in log.records if record.name == "talking")

@@ -26,11 +26,11 @@ from agui.models import Message, Run
 from agui.protocol.files import files_in
 from agui.stores.deletion import delete_thread
 from agui.testing import Part, ScriptedModel, call, say, think
-from engine.conftest import Client, parts_of, results_of, script
-from engine.provider_stub import Answer, Body, ProviderStub
-from engine.providers import model_of
-from engine.test_llm import mounted
-from engine.wire import check_stream
+from tests.conftest import Client, parts_of, results_of, script
+from tests.provider_stub import Answer, Body, ProviderStub
+from tests.providers import model_of
+from tests.test_llm import mounted
+from tests.wire import check_stream
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 

@@ -25,7 +25,7 @@ from django.test import RequestFactory
 from agui import conf, parts
 from agui.conf_sections import WITHOUT_IMPORTS
 from agui.server.logs import JsonFormatter, RunFields
-from engine import pages
+from tests import pages
 
 README = settings.BASE_DIR / "README.md"
 if not README.exists():

@@ -34,11 +34,11 @@ from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.models import RemoteAccount, RemoteClient
 from agui.contrib.mcp.servers import Server, configured_servers, read_servers
 from agui.testing import ScriptedModel, call, say, wait
-from engine import pages, urls
-from engine.clock import Clock
-from engine.conftest import Client, results_of
-from engine.remote_site import LIFETIME, RemoteSite, query_of, remote_site, respond
-from engine.serving import serving
+from tests import pages, urls
+from tests.clock import Clock
+from tests.conftest import Client, results_of
+from tests.remote_site import LIFETIME, RemoteSite, query_of, remote_site, respond
+from tests.serving import serving
 
 SITE = "https://us.example"
 PAGE = "/agent/mcp/accounts/"
@@ -849,7 +849,7 @@ async def test_user_connects_at_a_site_of_this_engine(
 ):
     """Discovery, a client id metadata document, consent, `iss`, renewing and revoking, with the part `oauth`."""
     pytest.importorskip("oauth2_provider")
-    hosting = importlib.import_module("engine.hosting")
+    hosting = importlib.import_module("tests.hosting")
     hosting.open_doors(settings)
     oauth_routes = settings.ROOT_URLCONF.urlpatterns
     await hosting.add_client(f"{SITE}{PAGE}client.json", f"{SITE}{PAGE}shop/callback/", registration_source="cimd")
@@ -885,7 +885,7 @@ async def test_user_connects_at_a_site_of_this_engine(
 
 def hosting_person() -> Any:
     """A person who signs in there in a browser of their own and agrees."""
-    return importlib.import_module("engine.test_oauth_python_client").Person(True)
+    return importlib.import_module("tests.test_oauth_python_client").Person(True)
 
 
 # --- What the manual says

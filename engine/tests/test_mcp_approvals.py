@@ -45,7 +45,7 @@ from agui.http.tokens import create_token
 from agui.models import AuditRecord
 from agui.runs.shutdown import calls
 from agui.testing import ScriptedModel
-from engine.serving import serve_to_mcp, serving
+from tests.serving import serve_to_mcp, serving
 
 PAGE = "/agent/mcp/approvals/"
 FAR = datetime(2100, 1, 1, tzinfo=UTC)

@@ -22,10 +22,10 @@ from agui.contrib.mcp.servers import AppDomains, read_servers
 from agui.lazy_import import LazyImport
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, say
-from engine import mcp_server, urls
-from engine.app_server import HTML, OTHER_URI, URI, Shop, build_app_server
-from engine.conftest import Client, results_of
-from engine.serving import serving
+from tests import mcp_server, urls
+from tests.app_server import HTML, OTHER_URI, URI, Shop, build_app_server
+from tests.conftest import Client, results_of
+from tests.serving import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -35,9 +35,9 @@ from agui.http.tokens import create_token
 from agui.models import AuditRecord
 from agui.runs.shutdown import calls, end_runs
 from agui.testing import Response, ScriptedModel, collect, say, wait
-from engine import urls
-from engine.conftest import Client, run_input, script
-from engine.serving import serving
+from tests import urls
+from tests.conftest import Client, run_input, script
+from tests.serving import serving
 
 ECHO = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": %s}}}'
 JSON = {"Accept": "application/json, text/event-stream"}

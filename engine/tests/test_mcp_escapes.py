@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("fastmcp")
 
 from agui.contrib.mcp import app_documents, app_gate, app_policy, app_views, toolset
-from engine.app_server import HTML
-from engine.conftest import Client
-from engine.test_mcp_apps import APPS, Site, directives, no_connection_outlives_its_test, site
+from tests.app_server import HTML
+from tests.conftest import Client
+from tests.test_mcp_apps import APPS, Site, directives, no_connection_outlives_its_test, site
 
 __all__ = ["no_connection_outlives_its_test", "site"]
 

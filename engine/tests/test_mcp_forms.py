@@ -33,8 +33,8 @@ from agui.contrib.mcp.models import ClientQuestion
 from agui.http.tokens import create_token
 from agui.models import AuditRecord
 from agui.runs.shutdown import calls
-from engine.conftest import Client
-from engine.serving import serve_to_mcp, serving
+from tests.conftest import Client
+from tests.serving import serve_to_mcp, serving
 
 VERSION = "2026-07-28"
 META = "io.modelcontextprotocol/"

@@ -25,11 +25,11 @@ from agui.contrib.mcp.models import RemoteAccount, RemoteClient, RemoteTool
 from agui.contrib.mcp.servers import Server
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, say
-from engine import urls
-from engine.conftest import Client
-from engine.mcp_server import READ_ONLY
-from engine.remote_site import kept_open
-from engine.serving import serving
+from tests import urls
+from tests.conftest import Client
+from tests.mcp_server import READ_ONLY
+from tests.remote_site import kept_open
+from tests.serving import serving
 
 SHOP = Server(name="shop", url="https://shop.example/mcp")
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string", "description": "What to say."}}}

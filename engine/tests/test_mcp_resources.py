@@ -21,9 +21,9 @@ from agui import AgentConfig, AgentDeps, DjangoAGUIView, SkillRegistry, ToolRegi
 from agui.contrib.mcp.resources import MISSING, Resource, resource, resources_of
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel
-from engine import pages
-from engine.conftest import Client
-from engine.test_mcp_endpoint import mcp_client, permit, site
+from tests import pages
+from tests.conftest import Client
+from tests.test_mcp_endpoint import mcp_client, permit, site
 
 registry = ToolRegistry()
 skills = SkillRegistry()

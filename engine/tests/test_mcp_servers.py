@@ -29,10 +29,10 @@ from agui.contrib.mcp.toolset import McpToolset, tool_name
 from agui.models import AuditRecord
 from agui.runs.shutdown import end_runs
 from agui.testing import ScriptedModel, call, event_types, say
-from engine import mcp_server, urls
-from engine.conftest import Client, decision, results_of
-from engine.serving import CUT, serving
-from engine.wire import check_stream
+from tests import mcp_server, urls
+from tests.conftest import Client, decision, results_of
+from tests.serving import CUT, serving
+from tests.wire import check_stream
 
 SCRIPT = str(Path(mcp_server.__file__))
 STDIO = {"command": sys.executable, "args": [SCRIPT]}

@@ -25,7 +25,7 @@ from agui.http.tokens import create_token
 from agui.models import AuditRecord
 from agui.runs.processes import process_name
 from agui.runs.shutdown import calls, end_runs
-from engine.serving import serve_to_mcp
+from tests.serving import serve_to_mcp
 
 FORMS = {"elicitation": {}}
 UNKNOWN = -32602

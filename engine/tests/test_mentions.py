@@ -23,10 +23,10 @@ from agui.contrib.mentions.records import Mention, Mentions
 from agui.http.tokens import create_token
 from agui.models import ApiToken
 from agui.testing import ScriptedModel, say
-from engine import pages
-from engine.clock import Clock
-from engine.conftest import Client, parts_of
-from engine.test_llm import mounted
+from tests import pages
+from tests.clock import Clock
+from tests.conftest import Client, parts_of
+from tests.test_llm import mounted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

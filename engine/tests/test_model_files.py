@@ -11,11 +11,11 @@ from pydantic_ai.models import override_allow_model_requests
 from pydantic_ai.models.fallback import FallbackModel
 
 from agui.testing import ScriptedModel, call, fail, say
-from engine.conftest import Client, parts_of, script
-from engine.provider_stub import Answer, ProviderStub, Refusal
-from engine.test_file_addresses import told
-from engine.test_llm import answering, mounted
-from engine.test_multimodal import DATA, PNG, data
+from tests.conftest import Client, parts_of, script
+from tests.provider_stub import Answer, ProviderStub, Refusal
+from tests.test_file_addresses import told
+from tests.test_llm import answering, mounted
+from tests.test_multimodal import DATA, PNG, data
 
 REFUSED = fail(ModelHTTPError(400, "m", {"error": "a secret: unsupported file"}))
 CUT = "you can't read"

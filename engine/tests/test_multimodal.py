@@ -18,8 +18,8 @@ from agui.models import Message, Run
 from agui.protocol.files import part_without_bytes
 from agui.runs import drafts
 from agui.testing import Part, call, collect, fail, say, think, wait
-from engine import urls
-from engine.conftest import Client, parts_of, results_of, run_input, script
+from tests import urls
+from tests.conftest import Client, parts_of, results_of, run_input, script
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="

@@ -30,11 +30,11 @@ from agui.part_values import EndedRun
 from agui.runs.recovery import recover
 from agui.stores.model import ModelConversationStore
 from agui.testing import ScriptedModel, call, collect, fail, say, wait
-from engine import urls
-from engine.clock import Clock
-from engine.conftest import Client, run_input, script
-from engine.receiving import choose, run_unread, runs_ended
-from engine.test_recovery import GONE
+from tests import urls
+from tests.clock import Clock
+from tests.conftest import Client, run_input, script
+from tests.receiving import choose, run_unread, runs_ended
+from tests.test_recovery import GONE
 
 Thread = get_conversation_model()
 

@@ -22,11 +22,11 @@ from agui.contrib.notifications.deliver import Deliveries, deliver_all, deliveri
 from agui.contrib.notifications.models import Notification
 from agui.models import Run
 from agui.testing import say
-from engine.clock import Clock
-from engine.conftest import Client, script
-from engine.receiving import OK, allow, answer, choose, receiving, run_unread
-from engine.receiving import Receiver as Hook
-from engine.test_recovery import GONE
+from tests.clock import Clock
+from tests.conftest import Client, script
+from tests.receiving import OK, allow, answer, choose, receiving, run_unread
+from tests.receiving import Receiver as Hook
+from tests.test_recovery import GONE
 
 pytestmark = pytest.mark.database
 
@@ -61,7 +61,7 @@ def sender() -> subprocess.Popen[bytes]:
     """Start a process that sends what is due in the test's database."""
     environment = {
         **os.environ,
-        "DJANGO_SETTINGS_MODULE": "engine.settings",
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
         "DATABASE_URL": database_url(),
         "OF_THE_TEST": json.dumps(django_settings.AGUI),
         "PYTHONPATH": os.pathsep.join(sys.path),

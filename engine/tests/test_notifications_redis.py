@@ -10,9 +10,9 @@ pytest.importorskip("redis")
 from agui.contrib.notifications.deliver import deliveries
 from agui.contrib.notifications.models import Notification
 from agui.testing import collect, say, wait
-from engine.conftest import Client, run_input, script
-from engine.receiving import allow, choose, runs_ended
-from engine.test_runlog_redis import (  # noqa: F401 # fixtures
+from tests.conftest import Client, run_input, script
+from tests.receiving import allow, choose, runs_ended
+from tests.test_runlog_redis import (  # noqa: F401 # fixtures
     REDIS_SERVER,
     Processes,
     patience,

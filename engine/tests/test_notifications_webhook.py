@@ -31,11 +31,11 @@ from agui.contrib.notifications.deliver import deliver_all, deliveries
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.contrib.notifications.receivers import NotSent, Receiver
 from agui.testing import call, say
-from engine import pages
-from engine.clock import Clock
-from engine.conftest import Client, script
-from engine.receiving import OK, allow, answer, choose, receiving, run_unread
-from engine.receiving import Receiver as Hook
+from tests import pages
+from tests.clock import Clock
+from tests.conftest import Client, script
+from tests.receiving import OK, allow, answer, choose, receiving, run_unread
+from tests.receiving import Receiver as Hook
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ from agui.contrib.oauth import connections
 from agui.contrib.oauth.conf import OauthSettings
 from agui.contrib.oauth.scopes import needed_scopes
 from agui.models import AuditRecord
-from engine import urls
-from engine.conftest import Client
-from engine.hosting import CALLBACK, CLAUDE, RESOURCE, SITE, Host, answered, known_client, open_doors, text_of
+from tests import urls
+from tests.conftest import Client
+from tests.hosting import CALLBACK, CLAUDE, RESOURCE, SITE, Host, answered, known_client, open_doors, text_of
 
 pytestmark = pytest.mark.database
 

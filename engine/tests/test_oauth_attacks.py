@@ -15,8 +15,8 @@ from django.utils import timezone
 from oauth2_provider.models import AccessToken, Grant, RefreshToken, set_token_value
 
 from agui.contrib.oauth.mcp_view import ConnectedMcpView
-from engine import urls
-from engine.hosting import (
+from tests import urls
+from tests.hosting import (
     CALLBACK,
     CLAUDE,
     RESOURCE,

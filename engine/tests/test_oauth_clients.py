@@ -21,7 +21,7 @@ from agui.actor import Actor
 from agui.contrib.oauth import provider
 from agui.contrib.oauth.apps import OauthConfig
 from agui.contrib.oauth.checks import check_deployment, check_provider
-from engine.hosting import CALLBACK, CLAUDE, Host, add_client, answered, open_doors, text_of
+from tests.hosting import CALLBACK, CLAUDE, Host, add_client, answered, open_doors, text_of
 
 pytestmark = pytest.mark.database
 
@@ -339,13 +339,13 @@ def test_settings_of_a_project_win_and_unsafe_ones_are_errors(settings: Any):
 
 def test_checks_say_what_is_missing(settings: Any):
     assert check_provider() == []
-    settings.ROOT_URLCONF = "engine.urls"
+    settings.ROOT_URLCONF = "tests.urls"
     assert [message.id for message in check_provider()] == ["agui_oauth.W001"]
 
 
 def test_project_that_uses_the_toolkit_for_itself_alone_is_left_alone(settings: Any):
     settings.AGUI = {}
-    settings.ROOT_URLCONF = "engine.urls"
+    settings.ROOT_URLCONF = "tests.urls"
     settings.OAUTH2_PROVIDER = {"PKCE_REQUIRED": False}
     part = OauthConfig.create("agui.contrib.oauth")
     part.ready()

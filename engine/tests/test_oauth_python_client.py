@@ -18,8 +18,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 from oauth2_provider.models import AccessToken, Application
 
-from engine.hosting import add_client, open_doors
-from engine.serving import serving
+from tests.hosting import add_client, open_doors
+from tests.serving import serving
 
 CALLBACK = "http://127.0.0.1:9/callback"  # Nothing listens: the browser of the test reads the address
 DOCUMENT = "https://editor.example/client.json"

@@ -17,13 +17,13 @@ from agui import AgentDeps, display_value
 from agui.http.tokens import create_token
 from agui.models import get_conversation_model
 from agui.testing import Chat, ScriptedModel, call, collect, fail, say
-from engine.conftest import run_input
+from tests.conftest import run_input
 
 Thread = get_conversation_model()
 
 
 async def test_let_a_background_job_ask_the_agent(paste, user):
-    serving = pytest.importorskip("engine.serving")
+    serving = pytest.importorskip("tests.serving")
     recipe = paste("own-code#let-a-background-job-ask-the-agent")
     token = (await sync_to_async(create_token)(user))[1]
     ask = partial(asyncio.to_thread, lambda *given: list(recipe.ask(f"{url}/agent/", *given)))

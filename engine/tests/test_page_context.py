@@ -5,7 +5,7 @@ import re
 from pydantic_ai.messages import UserPromptPart
 
 from agui.testing import call, say
-from engine.conftest import Client, parts_of, script
+from tests.conftest import Client, parts_of, script
 
 FENCE = re.compile(r"<page-context>\n(.*?)\n(.*?)\n</page-context>", re.DOTALL)
 

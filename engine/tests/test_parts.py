@@ -12,8 +12,8 @@ from django.template import Context, Template
 
 from agui import conf, contrib, parts
 from agui.testing import say
-from engine import pages
-from engine.conftest import run_input, script
+from tests import pages
+from tests.conftest import run_input, script
 
 PAGE = pages.read("parts.md")
 BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -16,7 +16,7 @@ from agui.runs.drafts import checkpoints
 from agui.stores import rows
 from agui.testing import call, collect, say, wait
 from agui.tools.audit import ModelAuditLogger
-from engine.conftest import Client, run_input, script
+from tests.conftest import Client, run_input, script
 
 pytestmark = pytest.mark.database
 

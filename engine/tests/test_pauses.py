@@ -21,7 +21,7 @@ from agui import AgentDeps, ToolRegistry, tool
 from agui.blocking.fair_threads import FairThreads
 from agui.contrib.mentions.records import Mentions
 from agui.testing import call, collect, say
-from engine.conftest import Client, run_input
+from tests.conftest import Client, run_input
 
 TURN = asyncio.events.Handle._run.__code__
 COMPILE = re._compiler.compile.__code__  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from daily import by_day
 
 from agui.models import get_conversation_model
 from agui.testing import say
-from engine.conftest import Client, script
+from tests.conftest import Client, script
 
 Thread = get_conversation_model()
 

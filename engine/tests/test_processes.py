@@ -27,8 +27,8 @@ from agui.runs import life as heartbeats
 from agui.runs.life import DEAD_SECONDS, life
 from agui.runs.processes import process_name
 from agui.testing import call, say
-from engine import pages
-from engine.conftest import Client, run_input, script
+from tests import pages
+from tests.conftest import Client, run_input, script
 
 pytestmark = pytest.mark.database
 

@@ -17,9 +17,9 @@ from agui.models import Message
 from agui.protocol.outbound import to_wire
 from agui.protocol.types import ActivityDeltaEvent, ActivitySnapshotEvent, TextMessageStartEvent
 from agui.testing import call, event_types, fail, read_frames, say, think
-from engine import urls
-from engine.conftest import Client, decision, parts_of, run_input, script
-from engine.urls import ODD, read
+from tests import urls
+from tests.conftest import Client, decision, parts_of, run_input, script
+from tests.urls import ODD, read
 
 STATE = ("STATE_SNAPSHOT", "STATE_DELTA")
 

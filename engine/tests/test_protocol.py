@@ -7,7 +7,7 @@ import pytest
 from ag_ui.core import AgentCapabilities
 
 from agui.testing import collect, event_types, say
-from engine.conftest import Client, run_input, script
+from tests.conftest import Client, run_input, script
 
 
 async def refused(client: Client, body) -> tuple[int, dict]:

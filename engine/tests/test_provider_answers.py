@@ -13,11 +13,11 @@ from pydantic_ai.capabilities import WebSearch
 from pydantic_ai.models import override_allow_model_requests
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
-from engine.conftest import Client
-from engine.provider_stub import Answer, Body, Extra, ProviderStub, calls_in, check_history
-from engine.provider_stub import messages as messages_of
-from engine.providers import APIS, model_of
-from engine.wire import check_stream
+from tests.conftest import Client
+from tests.provider_stub import Answer, Body, Extra, ProviderStub, calls_in, check_history
+from tests.provider_stub import messages as messages_of
+from tests.providers import APIS, model_of
+from tests.wire import check_stream
 
 INPUTS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "inputs/provider_answers.json").read_text())
 NAMES = [sent["name"] for sent in INPUTS]

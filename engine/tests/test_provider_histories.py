@@ -10,11 +10,11 @@ from daily import by_day
 from pydantic_ai.models import override_allow_model_requests
 
 from agui.testing import collect
-from engine.conftest import Client, run_input
-from engine.provider_stub import Answer, Body, ProviderStub, ToolUse, calls_in, check_history
-from engine.providers import APIS, model_of
-from engine.test_provider_answers import serve
-from engine.wire import check_stream
+from tests.conftest import Client, run_input
+from tests.provider_stub import Answer, Body, ProviderStub, ToolUse, calls_in, check_history
+from tests.providers import APIS, model_of
+from tests.test_provider_answers import serve
+from tests.wire import check_stream
 
 INPUTS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "inputs/histories.json").read_text())
 # Ids as gateways make them, who want them back.

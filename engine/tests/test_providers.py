@@ -16,7 +16,7 @@ from agui.agents.build import build_agent
 from agui.agents.config import AgentConfig
 from agui.deps import AgentDeps
 from agui.tools.registry import ToolRegistry, tool
-from engine.provider_stub import Answer, ProviderStub, Refusal, ToolUse
+from tests.provider_stub import Answer, ProviderStub, Refusal, ToolUse
 
 Body = dict[str, Any]
 KEY = "not-a-real-key"

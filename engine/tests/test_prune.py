@@ -32,7 +32,7 @@ from agui.management.commands import prune_agent_data
 from agui.models import ApiToken, AuditRecord, Message, Run, get_conversation_model
 from agui.stores.model import ModelConversationStore
 from agui.testing import say
-from engine.conftest import all_models, script
+from tests.conftest import all_models, script
 
 Thread = get_conversation_model()
 
@@ -375,7 +375,7 @@ def fill(settings):
     create_token(get_user_model().objects.create(username="ada"))
     ApiToken.objects.update(expires_at=ago(99))
     if apps.is_installed("oauth2_provider"):
-        import_module("engine.hosting").leave_old_rows()
+        import_module("tests.hosting").leave_old_rows()
 
 
 @pytest.mark.usefixtures("ten_days")

@@ -25,7 +25,7 @@ from agui.runs.processes import process_name
 from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
-from engine.conftest import Client, run_input, script
+from tests.conftest import Client, run_input, script
 
 Thread = get_conversation_model()
 

@@ -16,7 +16,7 @@ from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry, RunContex
 
 from agui import AgentDeps, ToolRegistry, display_value, tool
 from agui.testing import Chat, call, say
-from engine.conftest import Client, decision
+from tests.conftest import Client, decision
 
 ORDERS = {1: "Ada, 408.75 €", 2: "Grace, 1199.94 €"}
 Context = RunContext[AgentDeps]

@@ -12,9 +12,9 @@ from agui.contrib.mentions.records import Mentions
 from agui.models import Run
 from agui.runs.live import live
 from agui.testing import call, collect, event_types, fail, say
-from engine import urls
-from engine.conftest import Client, decision, parts_of, script
-from engine.queueing import Gate, Queue, Reading, custom, settled, texts
+from tests import urls
+from tests.conftest import Client, decision, parts_of, script
+from tests.queueing import Gate, Queue, Reading, custom, settled, texts
 
 pytestmark = pytest.mark.database
 

@@ -9,8 +9,8 @@ from asgiref.sync import async_to_sync
 from agui.contrib.queue.from_code import follow, send
 from agui.errors import AtCapacity
 from agui.testing import event_types, say
-from engine.conftest import Client, script
-from engine.queueing import Gate, Queue, Reading, settled, texts
+from tests.conftest import Client, script
+from tests.queueing import Gate, Queue, Reading, settled, texts
 
 
 async def test_code_begins_a_run_and_follows_it(client: Client, user: Any):

@@ -17,9 +17,9 @@ from agui.runs import deliver
 from agui.runs.recovery import recover
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, fail, say
-from engine.conftest import Client, decision, script
-from engine.queueing import Gate, Queue, Reading, settled, texts
-from engine.test_recovery import GONE
+from tests.conftest import Client, decision, script
+from tests.queueing import Gate, Queue, Reading, settled, texts
+from tests.test_recovery import GONE
 
 pytestmark = pytest.mark.database
 

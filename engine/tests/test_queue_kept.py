@@ -19,10 +19,10 @@ from agui.runs.recovery import recover
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, say
-from engine.clock import Clock
-from engine.conftest import Client, decision, script
-from engine.queueing import Gate, Queue, Reading, settled, texts
-from engine.test_recovery import GONE
+from tests.clock import Clock
+from tests.conftest import Client, decision, script
+from tests.queueing import Gate, Queue, Reading, settled, texts
+from tests.test_recovery import GONE
 
 pytestmark = pytest.mark.database
 

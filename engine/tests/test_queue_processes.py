@@ -15,10 +15,10 @@ from agui import statements
 from agui.contrib.queue import next_run, rows
 from agui.contrib.redis.mirror import Mirror
 from agui.testing import call, say
-from engine.conftest import Client, played_by, script
-from engine.queueing import Gate, Queue, Reading, custom, settled, texts
-from engine.test_queue_schedules import Schedule
-from engine.test_runlog_redis import (  # noqa: F401 # fixtures
+from tests.conftest import Client, played_by, script
+from tests.queueing import Gate, Queue, Reading, custom, settled, texts
+from tests.test_queue_schedules import Schedule
+from tests.test_runlog_redis import (  # noqa: F401 # fixtures
     REDIS_SERVER,
     Processes,
     patience,

@@ -17,8 +17,8 @@ from agui.contrib.queue import rows
 from agui.contrib.queue.models import QueuedMessage
 from agui.models import Run
 from agui.testing import call, collect, say
-from engine.conftest import Client, script
-from engine.queueing import Gate, Queue, Reading, custom, settled, texts
+from tests.conftest import Client, script
+from tests.queueing import Gate, Queue, Reading, custom, settled, texts
 
 MESSAGE = {"id": "m1", "role": "user", "content": "Hi"}
 

@@ -21,7 +21,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from agui.contrib.queue import next_run
 from agui.contrib.queue.models import QueuedMessage
 from agui.runs.live import live
-from engine.conftest import Client, played_by, run_input
+from tests.conftest import Client, played_by, run_input
 
 pytestmark = pytest.mark.database
 

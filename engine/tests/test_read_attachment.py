@@ -29,8 +29,8 @@ from agui.models import Message
 from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import Chat, call, fail, say
-from engine import urls
-from engine.conftest import Client, parts_of, played_by, results_of, run_input, script
+from tests import urls
+from tests.conftest import Client, parts_of, played_by, results_of, run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

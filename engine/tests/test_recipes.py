@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.recipe_pages import BLOCK, PAGES, read_page, read_recipes
+from tests.recipe_pages import BLOCK, PAGES, read_page, read_recipes
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -3,7 +3,7 @@
 import pytest
 
 from agui.testing import ScriptedModel, say
-from engine.recipe_pages import read_page
+from tests.recipe_pages import read_page
 
 
 async def test_judge_answers_with_a_rule(paste, user, tmp_path):

@@ -6,7 +6,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from pydantic_ai import BinaryContent, ImageMediaType
 
 from agui.testing import Chat, call, say
-from engine.conftest import parts_of
+from tests.conftest import parts_of
 
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 

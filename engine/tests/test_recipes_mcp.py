@@ -9,9 +9,9 @@ pytest.importorskip("fastmcp")
 from pydantic_ai.mcp import MCPToolset
 
 from agui.testing import Chat, call, say
-from engine import mcp_server
-from engine.serving import serving
-from engine.test_mcp_servers import Traffic
+from tests import mcp_server
+from tests.serving import serving
+from tests.test_mcp_servers import Traffic
 
 
 async def test_call_an_mcp_server_with_oauth(paste, user, tmp_path, monkeypatch):

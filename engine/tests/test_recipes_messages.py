@@ -9,8 +9,8 @@ from pydantic_ai.models import infer_model, override_allow_model_requests
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
 from agui.testing import Chat, call, say
-from engine.conftest import parts_of
-from engine.provider_stub import Answer, ProviderStub
+from tests.conftest import parts_of
+from tests.provider_stub import Answer, ProviderStub
 
 
 def long_list() -> str:

@@ -8,8 +8,8 @@ from pydantic_ai.exceptions import ConcurrencyLimitExceeded, ModelHTTPError
 from pydantic_ai.models.fallback import FallbackModel
 
 from agui.testing import Chat, ScriptedModel, call, fail, say, wait
-from engine.conftest import parts_of
-from engine.test_recipes_capabilities import Unprepared
+from tests.conftest import parts_of
+from tests.test_recipes_capabilities import Unprepared
 
 
 def again() -> str:

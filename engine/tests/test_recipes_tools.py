@@ -7,8 +7,8 @@ from django.contrib.contenttypes.models import ContentType
 
 from agui.testing import Chat, call, say
 from agui.tools.schema import ToolOptions
-from engine.conftest import parts_of
-from engine.recipe_pages import read_page
+from tests.conftest import parts_of
+from tests.recipe_pages import read_page
 
 
 async def test_know_who_asks(paste, user):

@@ -22,9 +22,9 @@ from agui.runs.recovery import recover
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, think, wait
-from engine import urls
-from engine.clock import Clock
-from engine.conftest import Client, results_of, run_input, script
+from tests import urls
+from tests.clock import Clock
+from tests.conftest import Client, results_of, run_input, script
 
 pytestmark = pytest.mark.database
 

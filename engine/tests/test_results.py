@@ -13,8 +13,8 @@ from agui import conf
 from agui.models import Message, Run
 from agui.testing import ScriptedModel, call, say
 from agui.tools.results import bounded
-from engine.conftest import Client, results_of
-from engine.test_llm import mounted
+from tests.conftest import Client, results_of
+from tests.test_llm import mounted
 
 LIMIT = 20_000
 LARGE = "x" * 3_000_000

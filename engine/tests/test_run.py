@@ -12,10 +12,10 @@ from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall, Functi
 from agui import AgentConfig, build_agent
 from agui.models import AuditRecord, Run
 from agui.testing import ScriptedModel, call, collect, event_types, fail, read_frames, say, think, wait
-from engine import urls
-from engine.clock import Clock
-from engine.conftest import Client, decision, played_by, run_input, script
-from engine.wire import check_stream
+from tests import urls
+from tests.clock import Clock
+from tests.conftest import Client, decision, played_by, run_input, script
+from tests.wire import check_stream
 
 TEXT = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
 
@@ -172,7 +172,7 @@ async def test_every_tool_call_is_audited(client: Client, user):
 
 
 async def test_a_broken_audit_sink_breaks_no_run(client: Client, settings, caplog):
-    settings.AGUI = {"AUDIT_LOGGER": "engine.test_run.BrokenSink"}
+    settings.AGUI = {"AUDIT_LOGGER": "tests.test_run.BrokenSink"}
     with script(call("broken"), say("ok")):
         events = await client.run("Go")
 

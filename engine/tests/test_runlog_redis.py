@@ -36,8 +36,8 @@ from agui.runs import drafts, recovery
 from agui.runs.live import live
 from agui.runs.processes import process_name
 from agui.testing import collect, event_types, read_frames, say, wait
-from engine.clock import Clock
-from engine.conftest import Client, run_input, script
+from tests.clock import Clock
+from tests.conftest import Client, run_input, script
 
 Thread = get_conversation_model()
 

@@ -13,7 +13,7 @@ from agui.runlog.memory import RunLogs
 from agui.runs.live import live
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, read_frames, say, wait
-from engine.conftest import Client, run_input, script
+from tests.conftest import Client, run_input, script
 
 Thread = get_conversation_model()
 
@@ -179,7 +179,7 @@ async def test_all_who_sent_a_request_that_is_refused_are_told(client: Client):
 
 async def test_a_request_whose_client_leaves_at_once_still_counts(client: Client, settings):
     # As when a page is reloaded right after a click on "Approve".
-    settings.AGUI = {"CONVERSATION_STORE": "engine.test_runs.SlowStore"}
+    settings.AGUI = {"CONVERSATION_STORE": "tests.test_runs.SlowStore"}
     SlowStore.writing, SlowStore.go_on = asyncio.Event(), asyncio.Event()
     with script(say("Hi")):
         request = asyncio.ensure_future(client.post(run_input("Hi")))
@@ -299,7 +299,7 @@ async def test_a_look_for_a_log_does_not_go_through_all_that_are_kept():
 
 
 async def test_a_store_that_fails_ends_the_run_with_an_error(client: Client, settings, caplog):
-    settings.AGUI = {"CONVERSATION_STORE": "engine.test_runs.FullStore"}
+    settings.AGUI = {"CONVERSATION_STORE": "tests.test_runs.FullStore"}
     with script(say("Hi")):
         events = await client.run("Hi")
     assert event_types(events)[-1] == "RUN_ERROR"

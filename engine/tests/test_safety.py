@@ -10,9 +10,9 @@ from pydantic_ai.messages import FileUrl, UploadedFile
 from agui import AgentConfig, conf
 from agui.agents.config import usage_limits
 from agui.testing import ScriptedModel, call, say
-from engine import urls
-from engine.conftest import Client, parts_of, results_of, run_input, script
-from engine.test_llm import mounted
+from tests import urls
+from tests.conftest import Client, parts_of, results_of, run_input, script
+from tests.test_llm import mounted
 
 PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
 

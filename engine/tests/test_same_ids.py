@@ -30,9 +30,9 @@ from agui.contrib.feedback.models import Feedback
 from agui.models import AuditRecord, Run, get_conversation_model
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, say, wait
-from engine.conftest import Client, decision, run_input, script
-from engine.test_admin import links_of
-from engine.test_stores import new_session_store
+from tests.conftest import Client, decision, run_input, script
+from tests.test_admin import links_of
+from tests.test_stores import new_session_store
 
 Thread = get_conversation_model()
 
@@ -301,7 +301,7 @@ def prompts(conversation: Any) -> list[Any]:
     return [message.parts[0].content for message in conversation.messages] if conversation else []
 
 
-urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
+urlpatterns = [path("admin/", admin.site.urls), path("", include("tests.urls"))]
 
 
 def at(model: Any) -> str:

@@ -16,8 +16,8 @@ from agui.stores import search
 from agui.stores.base import search_words
 from agui.stores.model import ModelConversationStore
 from agui.testing import say
-from engine.conftest import Client, script
-from engine.test_threads import send
+from tests.conftest import Client, script
+from tests.test_threads import send
 
 pytestmark = pytest.mark.database
 

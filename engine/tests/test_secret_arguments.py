@@ -13,8 +13,8 @@ from agui.models import AuditRecord, get_conversation_model
 from agui.testing import call, say
 from agui.tools.redaction import redact_text
 from agui.tools.secret_arguments import REDACTED, hide, secret_paths
-from engine.conftest import Client, decision
-from engine.test_pauses import Pauses
+from tests.conftest import Client, decision
+from tests.test_pauses import Pauses
 
 Thread = get_conversation_model()
 

@@ -3,8 +3,8 @@
 import re
 
 from agui import conf
-from engine import pages
-from engine.settings_reference import sections_in, written
+from tests import pages
+from tests.settings_reference import sections_in, written
 
 
 def test_its_tables_are_those_of_conf():

@@ -11,8 +11,8 @@ from agui.runlog.memory import RunLog
 from agui.runs.live import live
 from agui.runs.shutdown import Shutdown
 from agui.testing import call, collect, say, wait
-from engine import urls
-from engine.conftest import Client, run_input, script
+from tests import urls
+from tests.conftest import Client, run_input, script
 
 pytestmark = pytest.mark.database
 

@@ -12,9 +12,9 @@ from pydantic_ai.messages import Citation, DocumentCitationSource, WebCitationSo
 from agui import ToolRegistry, tool
 from agui.contrib.sources.cite import MAX_SOURCES, Source, Sources, cite
 from agui.testing import Part, ScriptedModel, call, event_types, fail, say
-from engine import pages
-from engine.conftest import Client, decision, results_of
-from engine.wire import check_stream
+from tests import pages
+from tests.conftest import Client, decision, results_of
+from tests.wire import check_stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -34,7 +34,7 @@ from agui.stores.model import ModelConversationStore
 from agui.stores.null import NullConversationStore
 from agui.stores.summary import shorten
 from agui.testing import collect, event_types, say
-from engine.conftest import run_input, script
+from tests.conftest import run_input, script
 
 Thread = get_conversation_model()
 

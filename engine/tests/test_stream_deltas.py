@@ -31,7 +31,7 @@ from agui.stores import codec
 from agui.testing import call, fail, say, think, wait
 from agui.testing.script import _ScriptedStream as ScriptedStream
 from agui.tools.registry import ToolRegistry
-from engine.conftest import Client, played_by, run_input, script
+from tests.conftest import Client, played_by, run_input, script
 
 FOREVER = 3600
 END = PartEndEvent(index=0, part=TextPart("all"))

@@ -16,7 +16,7 @@ from agui.log_fields import RunFields
 from agui.models import Run
 from agui.runs.shutdown import end_runs
 from agui.testing import call, collect, fail, say
-from engine.conftest import Client, run_input, script
+from tests.conftest import Client, run_input, script
 
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http", exc_type=ImportError)
 

@@ -13,7 +13,7 @@ from pydantic_ai.conversation_store import ConversationConflict
 from agui.models import Message, Run, get_conversation_model
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, say, wait
-from engine.conftest import Client, run_input, script
+from tests.conftest import Client, run_input, script
 
 Thread = get_conversation_model()
 

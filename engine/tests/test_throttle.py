@@ -12,7 +12,7 @@ from django.test import AsyncClient
 
 from agui.http import throttle
 from agui.testing import collect, say
-from engine.conftest import Client, run_input, script
+from tests.conftest import Client, run_input, script
 
 
 @pytest.fixture(autouse=True)

@@ -9,12 +9,12 @@ from agui.contrib.titles import after_run
 from agui.contrib.titles.after_run import MAX_TITLE_CHARS, clean_title
 from agui.contrib.titles.make import MAX_CHARS, MAX_TOKENS, FirstExchange
 from agui.testing import ScriptedModel, say
-from engine.conftest import Client, script
-from engine.test_threads import send
+from tests.conftest import Client, script
+from tests.test_threads import send
 
 pytestmark = pytest.mark.database
 
-MODEL = "python:engine.test_titles.titles"
+MODEL = "python:tests.test_titles.titles"
 titles: ScriptedModel
 
 
@@ -53,7 +53,7 @@ async def test_the_first_answer_gives_a_title(client: Client, making):
 
 
 async def test_the_end_of_the_run_waits_for_no_title(client: Client, making, settings):
-    making("unused", MAKER="engine.test_titles.never")
+    making("unused", MAKER="tests.test_titles.never")
     with script(say("Fine.")):
         events = await client.run("Hello")
     assert events[-1]["type"] == "RUN_FINISHED"
@@ -68,7 +68,7 @@ async def never(exchange: FirstExchange) -> str:
 
 
 async def test_a_function_of_the_project_makes_it(client: Client, making):
-    making(MAKER="engine.test_titles.shout")
+    making(MAKER="tests.test_titles.shout")
     with script(say("Fine.")):
         await client.run("Hello")
     assert await titled(client) == "HELLO / FINE"
@@ -79,7 +79,7 @@ async def shout(exchange: FirstExchange) -> str:
 
 
 async def test_a_title_of_the_user_stays(client: Client, making):
-    making("Made", MAKER="engine.test_titles.slow")
+    making("Made", MAKER="tests.test_titles.slow")
     renamed.clear()
     with script(say("Fine.")):
         await client.run("Hello")
@@ -97,7 +97,7 @@ async def slow(exchange: FirstExchange) -> str:
 
 
 async def test_a_failure_is_logged_once_and_leaves_the_title(client: Client, making, caplog):
-    making(MAKER="engine.test_titles.fail")
+    making(MAKER="tests.test_titles.fail")
     with script(say("Fine.")):
         await client.run("Hello")
     assert await titled(client) == "Hello"

@@ -19,8 +19,8 @@ from agui import AgentDeps, ToolRegistry, tool
 from agui.testing import call, say
 from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
 from agui.tools.schema import ToolOptions
-from engine.conftest import Client, asked, decision, parts_of, results_of
-from engine.wire import check_stream
+from tests.conftest import Client, asked, decision, parts_of, results_of
+from tests.wire import check_stream
 
 PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
 

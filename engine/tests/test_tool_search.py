@@ -8,7 +8,7 @@ from pydantic_ai import FunctionToolset
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, ToolSpec, conf
 from agui.testing import Part, call, say
-from engine.conftest import Client, decision, results_of, run_input
+from tests.conftest import Client, decision, results_of, run_input
 
 SEARCH = "search_tools"
 

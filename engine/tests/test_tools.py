@@ -664,7 +664,7 @@ class Generous(BaseBackend):
 
 @pytest.mark.parametrize("user", [None, AnonymousUser()], ids=["nobody", "anonymous"])
 async def test_nobody_has_no_permission(guarded, user, settings):
-    settings.AUTHENTICATION_BACKENDS = ["engine.test_tools.Generous"]
+    settings.AUTHENTICATION_BACKENDS = ["tests.test_tools.Generous"]
     agency = Agency(guarded, say("Hi"))
     await agency.run(user)
     assert list(agency.model.requests[0].tools) == []

@@ -8,8 +8,8 @@ from pydantic_ai.messages import ToolReturnPart
 
 from agui.testing import call, say
 from agui.tools.schema import ToolOptions
-from engine import pages
-from engine.conftest import Client, decision
+from tests import pages
+from tests.conftest import Client, decision
 
 PAGE = pages.read("tools.md").partition("\n*Part `")[0]
 

@@ -16,8 +16,8 @@ from agui import AgentDeps, ToolRegistry
 from agui.models import AuditRecord
 from agui.testing import call, say
 from agui.tools.call import DENIED, FAILED, TIMED_OUT
-from engine.conftest import Client, decision, results_of
-from engine.wire import check_stream
+from tests.conftest import Client, decision, results_of
+from tests.wire import check_stream
 
 toolset: FunctionToolset[AgentDeps] = FunctionToolset(id="mine")
 let_go = threading.Event()

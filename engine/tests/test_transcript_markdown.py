@@ -27,11 +27,11 @@ from agui.contrib.admin import transcript
 from agui.contrib.admin.markdown import to_html as markdown
 from agui.models import ApiToken, get_conversation_model
 from agui.stores.model import ModelConversationStore
-from engine.test_work import counted
+from tests.test_work import counted
 
 Thread = get_conversation_model()
 
-urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
+urlpatterns = [path("admin/", admin.site.urls), path("", include("tests.urls"))]
 
 ANSWER = """# Your week
 

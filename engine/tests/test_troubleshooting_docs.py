@@ -7,7 +7,7 @@ import pytest
 
 import agui
 from agui import conf, errors
-from engine import pages
+from tests import pages
 
 PAGE = pages.read("troubleshooting.md")
 SOURCE = "".join(path.read_text() for path in Path(agui.__file__).parent.rglob("*.py"))

@@ -17,9 +17,9 @@ from agui.contrib.spending.models import Budget
 from agui.models import AuditRecord, Run, get_conversation_model
 from agui.namespaces import mounted_agents, owner_of, scope_of, split_scope
 from agui.testing import call, collect, say
-from engine import two_agents, urls
-from engine.conftest import Client, decision, run_input, script
-from engine.test_isolation import attack, media, use_the_ids, world_of
+from tests import two_agents, urls
+from tests.conftest import Client, decision, run_input, script
+from tests.test_isolation import attack, media, use_the_ids, world_of
 
 Thread = get_conversation_model()
 
@@ -28,7 +28,7 @@ __all__ = ["media"]
 
 @pytest.fixture(autouse=True)
 def routes(settings: Any) -> None:
-    settings.ROOT_URLCONF = "engine.two_agents"
+    settings.ROOT_URLCONF = "tests.two_agents"
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_page_that_names_none_of_several_is_a_mistake(rf: Any):
 
 
 def test_page_of_the_only_agent_needs_no_name(rf: Any, settings: Any):
-    settings.ROOT_URLCONF = "engine.urls"
+    settings.ROOT_URLCONF = "tests.urls"
     page = Template('{% include "agui/attributes.html" %}')
     assert 'endpoint="/agent/"' in page.render(Context({"request": rf.get("/")}))
 

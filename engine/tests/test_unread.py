@@ -8,7 +8,7 @@ import pytest
 
 from agui.models import Run, get_conversation_model
 from agui.testing import call, collect, say, wait
-from engine.conftest import Client, decision, run_input, script
+from tests.conftest import Client, decision, run_input, script
 
 Thread = get_conversation_model()
 

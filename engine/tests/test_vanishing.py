@@ -15,7 +15,7 @@ from agui.contrib.attachments.models import Attachment
 from agui.models import get_conversation_model
 from agui.stores.deletion import delete_thread
 from agui.testing import say
-from engine.conftest import Client, run_input, script
+from tests.conftest import Client, run_input, script
 
 Thread = get_conversation_model()
 

@@ -11,9 +11,9 @@ from agui.protocol.outbound import completed, missing
 from agui.stores import codec
 from agui.stores.annotations import annotation
 from agui.testing import call, say
-from engine import urls
-from engine.conftest import Client, parts_of, run_input, script
-from engine.test_multimodal import DATA, PNG, data, url
+from tests import urls
+from tests.conftest import Client, parts_of, run_input, script
+from tests.test_multimodal import DATA, PNG, data, url
 
 FILE = {"id": "5f0f", "name": "plan.pdf", "mime": "application/pdf", "size": 1024}
 TEXT = {"type": "text", "text": "Look"}

@@ -19,9 +19,9 @@ from agui.contrib.views.frame import DOCUMENT, HEADER
 from agui.contrib.views.rendering import MAX_ARGUMENTS_CHARS, render
 from agui.contrib.views.show import MAX_HTML_CHARS, MAX_TITLE_CHARS
 from agui.testing import ScriptedModel, call, say
-from engine import pages
-from engine.conftest import Client
-from engine.wire import check_stream
+from tests import pages
+from tests.conftest import Client
+from tests.wire import check_stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -228,7 +228,7 @@ async def test_frame_has_one_script_and_its_own_policy(client: Client, mount: Mo
 def connect(settings: Any, user: Any) -> Any:
     """Connects the official client, in a version of the protocol."""
     pytest.importorskip("fastmcp")
-    from engine.test_mcp_endpoint import mcp_client, site
+    from tests.test_mcp_endpoint import mcp_client, site
 
     settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}}
 
@@ -300,7 +300,7 @@ async def test_tool_that_does_not_say_so_shows_hosts_nothing(connect: Any, caplo
 async def test_app_is_for_those_who_may_call_a_tool_that_shows_it(connect: Any, user: Any):
     from mcp import MCPError
 
-    from engine.test_mcp_endpoint import permit
+    from tests.test_mcp_endpoint import permit
 
     closed = ToolRegistry()
 

@@ -13,9 +13,9 @@ from django.urls import path
 
 from agui import conf
 from agui.contrib.voice.views import kind_of
-from engine import urls
-from engine.conftest import Client
-from engine.serving import CUT, Answers, serving
+from tests import urls
+from tests.conftest import Client
+from tests.serving import CUT, Answers, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,7 +67,7 @@ async def test_a_recording_becomes_a_text(client: Client, settings):
 
 
 async def test_a_class_of_the_project_may_listen(client: Client, settings):
-    settings.AGUI = {"VOICE": {"BACKEND": "engine.test_voice.Parrot"}}
+    settings.AGUI = {"VOICE": {"BACKEND": "tests.test_voice.Parrot"}}
     response = await record(client, b"RIFF....WAVE")
     assert json.loads(response.content) == {"text": "12 audio.wav audio/wav "}
 
@@ -78,7 +78,7 @@ async def test_without_the_setting_nobody_listens(client: Client, settings):
 
 
 async def test_nobody_else_may_ask(client: Client, settings):
-    settings.AGUI = {"VOICE": {"BACKEND": "engine.test_voice.Parrot"}}
+    settings.AGUI = {"VOICE": {"BACKEND": "tests.test_voice.Parrot"}}
     assert (await record(Client(None))).status_code == 401
     visitor = AsyncClient(enforce_csrf_checks=True)
     await visitor.aforce_login(client.user)
@@ -134,7 +134,7 @@ async def test_what_is_no_recording_goes_nowhere(client: Client, settings):
 
 
 async def test_what_is_too_large_goes_nowhere(client: Client, settings):
-    settings.AGUI = {"VOICE": {"BACKEND": "engine.test_voice.Parrot", "MAX_BYTES": 20}}
+    settings.AGUI = {"VOICE": {"BACKEND": "tests.test_voice.Parrot", "MAX_BYTES": 20}}
     assert (await record(client, WEBM + b"." * 20)).status_code == 413
     assert (await record(client, WEBM + b"." * 100_000)).status_code == 413
     assert (await record(client, WEBM)).status_code == 200
@@ -143,7 +143,7 @@ async def test_what_is_too_large_goes_nowhere(client: Client, settings):
 async def test_recordings_count_like_messages(client: Client, settings):
     settings.AGUI = {
         "THROTTLE": {"USER": "1/hour"},
-        "VOICE": {"BACKEND": "engine.test_voice.Parrot"},
+        "VOICE": {"BACKEND": "tests.test_voice.Parrot"},
     }
     assert (await record(client)).status_code == 200
     response = await record(client)
@@ -154,7 +154,7 @@ async def test_recordings_count_like_messages(client: Client, settings):
 async def test_who_has_spent_his_budget_is_not_listened_to(client: Client, settings):
     settings.AGUI = {
         "SPENDING": {"DAY": {"COST": 0}},
-        "VOICE": {"BACKEND": "engine.test_voice.Parrot"},
+        "VOICE": {"BACKEND": "tests.test_voice.Parrot"},
     }
     response = await record(client)
     assert (response.status_code, json.loads(response.content)["error"]) == (429, "budget_exceeded")

@@ -9,9 +9,9 @@ import pytest
 from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 
 from agui.testing import call, fail, say
-from engine.conftest import Client, asked, decision, script
-from engine.urls import effects
-from engine.wire import check_stream
+from tests.conftest import Client, asked, decision, script
+from tests.urls import effects
+from tests.wire import check_stream
 
 
 def user(text: str, message_id: str) -> dict:

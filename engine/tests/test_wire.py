@@ -8,9 +8,9 @@ import pytest
 from daily import by_day
 
 from agui.testing import call, event_types, fail, say, think
-from engine.conftest import Client, run_input, script
-from engine.urls import ODD
-from engine.wire import Stream, WireError, check_stream, read_stream
+from tests.conftest import Client, run_input, script
+from tests.urls import ODD
+from tests.wire import Stream, WireError, check_stream, read_stream
 
 PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
 

@@ -33,7 +33,7 @@ from agui.protocol.outbound import wire_messages
 from agui.protocol.types import ActivitySnapshotEvent
 from agui.stores.annotations import annotate
 from agui.tools.foreign_schemas import MAX_VALUES, are_small
-from engine.conftest import Client, played_by, run_input
+from tests.conftest import Client, played_by, run_input
 
 TOO_MUCH = 2_000_000
 FUNCTION = FunctionCall(name="echo", arguments='{"text":"a"}')

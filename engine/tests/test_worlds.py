@@ -46,6 +46,6 @@ def test_a_user_lives_in_another_world(world: dict[str, Any], tmp_path: Path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("DJANGO", "DATABASE"))}
     environment["WORLD"] = json.dumps({**world, "directory": str(tmp_path)})
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    command = [sys.executable, "-B", "-m", "engine.worlds"]
+    command = [sys.executable, "-B", "-m", "tests.worlds"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-5000:]

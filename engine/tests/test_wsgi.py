@@ -8,7 +8,7 @@ from django.test import Client
 from agui.http.tokens import create_token
 from agui.models import Run, get_conversation_model
 from agui.testing import say
-from engine.conftest import run_input, script
+from tests.conftest import run_input, script
 
 Thread = get_conversation_model()
 

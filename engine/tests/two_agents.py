@@ -10,7 +10,7 @@ from pydantic_ai.models.test import TestModel
 from agui import AgentConfig, DjangoAGUIView, SkillRegistry, ToolRegistry, get_urls, tool
 from agui.errors import Forbidden
 from agui.http.auth import get_user
-from engine import urls
+from tests import urls
 
 registry = ToolRegistry()
 skills = SkillRegistry()

@@ -7,7 +7,7 @@ import type {
   PageTool,
   ShownCall,
   ToolView,
-} from "../../{{cookiecutter.project_slug}}/agui/static/agui/agui-chat.d.ts";
+} from "../../engine/agui/static/agui/agui-chat.d.ts";
 
 const chat: AguiChatElement = document.querySelector("agui-chat")!;
 

@@ -1,4 +1,4 @@
-"""Builds the engine's wheel, with Python alone: no network, no build tools (a backend of PEP 517).
+"""Builds the engine's wheel, with Python alone: no network, no build tools (PEP 517, PEP 660).
 
 The same source always gives the same bytes. `python pack.py DIRECTORY` writes the wheel there.
 """
@@ -9,12 +9,15 @@ import re
 import sys
 import tomllib
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent.parent
-PACKAGE = "agui"
+PACKAGE = Path(__file__).resolve().parents[1]
+NAME = PACKAGE.name
+# In the repository the description is beside the package, in a project with its source inside.
+DESCRIPTION = PACKAGE / "pyproject.toml"
+if not DESCRIPTION.exists():
+    DESCRIPTION = PACKAGE.with_name("pyproject.toml")
 # The oldest time that a ZIP file can have.
 TIME = (1980, 1, 1, 0, 0, 0)
 WHEEL = "Wheel-Version: 1.0\nGenerator: agui\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -24,43 +27,54 @@ def build_wheel(
     wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
 ) -> str:
     """Write the wheel into a directory, and return its name."""
-    project = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
+    files = {f"{NAME}/{name}": content for name, content in sources().items()}
+    return write_wheel(Path(wheel_directory), files)
+
+
+def build_editable(
+    wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
+) -> str:
+    """Write a wheel that names the folder of the source: `pip install -e` installs it."""
+    return write_wheel(Path(wheel_directory), {"agui_django.pth": f"{PACKAGE.parent}\n".encode()})
+
+
+def sources() -> dict[str, bytes]:
+    """Read the files of the package, by their names in it, with its description among them."""
+    description = DESCRIPTION.read_bytes().replace(b'["agui/distribution"]', b'["distribution"]')
+    files = {DESCRIPTION.name: description}
+    for path in PACKAGE.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            files.setdefault(path.relative_to(PACKAGE).as_posix(), path.read_bytes())
+    return dict(sorted(files.items()))
+
+
+def write_wheel(directory: Path, files: dict[str, bytes]) -> str:
+    project = tomllib.loads(DESCRIPTION.read_text("utf-8"))["project"]
     version = read_version()
     stem = f"{project['name'].replace('-', '_')}-{version}"
     about = f"{stem}.dist-info"
-    files = {
-        f"{PACKAGE}/{path.relative_to(HERE).as_posix()}": path.read_bytes() for path in sources()
+    files = files | {
+        f"{about}/METADATA": metadata(project, version).encode(),
+        f"{about}/WHEEL": WHEEL.encode(),
     }
-    files[f"{about}/METADATA"] = metadata(project, version).encode()
-    files[f"{about}/WHEEL"] = WHEEL.encode()
     record = f"{about}/RECORD"
-    lines = [
-        f"{name},sha256={digest(contents)},{len(contents)}\n" for name, contents in files.items()
-    ]
+    lines = [f"{name},sha256={digest(content)},{len(content)}\n" for name, content in files.items()]
     files[record] = "".join([*lines, f"{record},,\n"]).encode()
     name = f"{stem}-py3-none-any.whl"
-    with zipfile.ZipFile(Path(wheel_directory) / name, "w") as wheel:
-        for path, contents in files.items():
+    with zipfile.ZipFile(directory / name, "w") as wheel:
+        for path, content in files.items():
             entry = zipfile.ZipInfo(path, TIME)
             entry.external_attr = 0o644 << 16
-            wheel.writestr(entry, contents, zipfile.ZIP_DEFLATED)
+            wheel.writestr(entry, content, zipfile.ZIP_DEFLATED)
     return name
 
 
 def read_version() -> str:
-    found = re.search(
-        r'^__version__ = "(.+)"$', (HERE / "__init__.py").read_text("utf-8"), re.MULTILINE
-    )
+    text = (PACKAGE / "__init__.py").read_text("utf-8")
+    found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
     if found is None:
         sys.exit("agui/__init__.py names no version.")
     return found[1]
-
-
-def sources() -> Iterator[Path]:
-    """Yield the files of the package, in the order of their names."""
-    for path in sorted(HERE.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            yield path
 
 
 def metadata(project: dict[str, Any], version: str) -> str:

@@ -1,4 +1,4 @@
-"""A user's life in another world: WORLD='{"key": "uuid", "directory": "..."}' python -m engine.worlds
+"""A user's life in another world: WORLD='{"key": "uuid", "directory": "..."}' python -m tests.worlds
 
 It fails with a traceback, and says nothing if all is well.
 """
@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.db import OperationalError, connections, models, router
 from django.test import AsyncClient, Client
 
-os.environ["DJANGO_SETTINGS_MODULE"] = "engine.worlds.settings"
+os.environ["DJANGO_SETTINGS_MODULE"] = "tests.worlds.settings"
 PAGES = ["people/talk/", *(f"agui/{name}/" for name in ("run", "auditrecord", "apitoken"))]
 
 
@@ -33,7 +33,7 @@ def main() -> None:
 def make_person(name: str) -> Any:
     from django.conf import settings
 
-    from engine.worlds.people.models import Contact, Person
+    from tests.worlds.people.models import Contact, Person
 
     fields: dict[str, Any] = {}
     if settings.WORLD["key"] == "row":
@@ -57,7 +57,7 @@ def check_health() -> None:
 
 async def live(ada: Any, bob: Any) -> None:
     from agui.http.tokens import create_token
-    from engine import way
+    from tests import way
 
     tokens = [(await sync_to_async(create_token)(person))[1] for person in (ada, bob)]
     of_ada, of_bob = [{"authorization": f"Bearer {token}"} for token in tokens]

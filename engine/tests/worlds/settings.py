@@ -5,19 +5,19 @@ import os
 import sys
 from pathlib import Path
 
-from engine.settings import *  # noqa: F403
-from engine.settings import INSTALLED_APPS as ALL_APPS
-from engine.settings import MIDDLEWARE as ALL_MIDDLEWARE
+from tests.settings import *  # noqa: F403
+from tests.settings import INSTALLED_APPS as ALL_APPS
+from tests.settings import MIDDLEWARE as ALL_MIDDLEWARE
 
 WORLD = json.loads(os.environ["WORLD"])
 
 INSTALLED_APPS = [name for name in ALL_APPS if name not in ("users", "assistant", "axes")]
-INSTALLED_APPS += ["engine.worlds.people"]
+INSTALLED_APPS += ["tests.worlds.people"]
 MIDDLEWARE = [name for name in ALL_MIDDLEWARE if not name.startswith("axes")]
 AUTH_USER_MODEL = "people.Person"
 AGUI = {"CONVERSATION_MODEL": "people.Talk"}
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
-ROOT_URLCONF = "engine.worlds.urls"
+ROOT_URLCONF = "tests.worlds.urls"
 ALLOWED_HOSTS = ["*"]
 MEDIA_ROOT = Path(WORLD["directory"])
 MIGRATION_MODULES = {"people": "migrations.people"}
@@ -32,5 +32,5 @@ DATABASES = {
     for alias in ("default", "second")
 }
 if WORLD.get("has_router"):
-    DATABASE_ROUTERS = ["engine.worlds.routers.SecondDatabase"]
+    DATABASE_ROUTERS = ["tests.worlds.routers.SecondDatabase"]
 globals().update(WORLD.get("settings", {}))

@@ -5,7 +5,7 @@ from django.urls import path
 
 from agui import get_urls
 from agui.server.health import healthz
-from engine.way import keeper
+from tests.way import keeper
 
 view = keeper()
 urlpatterns = [
