@@ -1,7 +1,7 @@
 # `make` lists the commands. They make their own .venv with uv when that is installed, else with venv and pip.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install test check engine element wheel settings picture docs bench lint clean
+.PHONY: help demo install test durations check engine element wheel settings picture docs bench lint clean
 
 PYTHON ?= $(shell for p in python3.13 python3.14 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -46,6 +46,9 @@ ifneq ($(findstring nightly,$(TIER)),)
 	$(PYTEST) --numprocesses 2 --dist load -m "$(SELECTED) and alone"
 endif
 endif
+
+durations: .venv/.dev ## Print what the tests of the newest run cost (ARGS="--sort wall", or ARGS=.test-cache/durations/... for another run)
+	@$(BIN)/python -B tests/durations.py $(ARGS)
 
 check: .venv/.demo ## Generate a project and run its own checks (PARTS=minimal, VERSIONS=newest or lowest, EXTRAS="postgres redis", PYTHON=...)
 	$(call generate,.demo/check,parts=$(PARTS))

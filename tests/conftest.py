@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
 from servers import PRODUCTION, LiveProject, manage, serve
 
-pytest_plugins = ["pages", "hosting", "flaky"]
+pytest_plugins = ["pages", "hosting", "flaky", "durations"]
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE_NAME = "{{cookiecutter.project_slug}}"

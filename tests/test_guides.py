@@ -97,7 +97,7 @@ def test_files_that_a_guide_names_exist(name: str):
 FILE = r"[\w./-]*\w\.(py|[mc]?js|d\.ts|md|ini|ya?ml|conf|json|css|toml|txt|html|mk)"
 PATH = re.compile(rf"{FILE}|[\w./-]+/|agui(\.[a-z]\w*)+")
 # Files and folders that other programs, the installer, `agentify` and a user's project make.
-MADE = {".agentify/", ".cruft.json", ".site/html/", ".agui.json", "base_site.html", "vendor/"}
+MADE = {".agentify/", ".cruft.json", ".site/html/", ".test-cache/durations/", ".agui.json", "base_site.html", "vendor/"}
 
 
 def paths_in(text: str) -> set[str]:
