@@ -17,6 +17,7 @@ NEW := .demo/engine/my_assistant
 TESTED = $(abspath $(or $(PROJECT),$(NEW)))
 # Of a new project, what is installed beside its dependencies.
 EXTRAS ?= postgres redis web otel durable mcp oauth drf-mcp
+PINS := '{{cookiecutter.project_slug}}/constraints.txt'
 # Tests mostly wait, for a server, a browser or a process.
 PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 # Of the project that `make check` generates.
@@ -55,7 +56,9 @@ check: .venv/.demo ## Generate a project and run its own checks (PARTS=minimal, 
 	@$(MAKE) --no-print-directory -C .demo/check/my_assistant check
 
 engine: $(if $(PROJECT),,.demo/new) ## Run the engine's tests in a new project, or in yours (PROJECT=/path ARGS="-n 2 test_run.py")
-	cd engine/tests && PYTHONPATH="$(TESTED):$(CURDIR)/engine:$(CURDIR)/tests" "$(TESTED)/.venv/bin/pytest" $(or $(ARGS),--numprocesses auto)
+	@rm -rf .demo/beside && mkdir -p .demo/beside && ln -s ../../engine/tests .demo/beside/tests
+	cd .demo/beside && PYTHONPATH="$(TESTED):$(CURDIR)/.demo/beside:$(CURDIR)/tests" "$(TESTED)/.venv/bin/pytest" \
+		-c "$(CURDIR)/pyproject.toml" -o pythonpath= $(or $(ARGS),--numprocesses auto tests)
 
 element: .demo/packages/node_modules ## Run the element's tests on the template's modules, or on those of your project (PROJECT=/path)
 	@rm -rf .demo/element
@@ -101,7 +104,7 @@ docs: .venv/.dev ## Build the manual as a site with a search, in .site/html/
 bench: .venv/.demo ## Measure the way to a first answer, and what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run, --count for instructions)
 	$(call generate,.demo/bench)
 	@$(MAKE) --no-print-directory -C $(BENCH) .venv/.installed EXTRAS=postgres
-	@$(call install_into,$(BENCH)/.venv/bin,benchmarks/requirements.txt)
+	@$(call install_into,$(BENCH)/.venv/bin,-r benchmarks/requirements.txt)
 ifneq ($(filter --count,$(ARGS)),)
 	@$(BENCH)/.venv/bin/python -B benchmarks/count.py $(filter-out --count,$(ARGS))
 else
@@ -121,8 +124,17 @@ clean: ## Remove what these commands made
 .venv/.demo: pyproject.toml
 	$(call install,demo)
 
-.venv/.dev: pyproject.toml
-	$(call install,demo dev install)
+# The tools, and the engine with what all its parts need, as a project with everything installs it.
+.venv/.dev: pyproject.toml engine/pyproject.toml $(wildcard *.project_slug*/pyproject.toml *.project_slug*/constraints.txt)
+	$(call install,demo dev install,--constraint $(PINS))
+	$(call generate,.demo/dev,parts=everything engine=source)
+	@cd .demo/dev/my_assistant && python="$(CURDIR)/$(BIN)/python" && \
+		$$python requirements.py --group dev $(EXTRAS) > "$(CURDIR)/.venv/engine.txt" && \
+		$$python requirements.py --only-group evals > "$(CURDIR)/.venv/evals.txt"
+	@$(call install_into,$(BIN),-r .venv/requirements.txt -r .venv/engine.txt --constraint $(PINS))
+	@$(call install_into,$(BIN),-r .venv/evals.txt --no-deps --constraint $(PINS))
+	@$(call install_into,$(BIN),--editable ./engine --no-deps)
+	@touch $@
 
 .venv/.install: pyproject.toml
 	$(call install,install)
@@ -149,14 +161,14 @@ define install
 	@$(BIN)/python -c "import sys, tomllib; data = tomllib.load(open('pyproject.toml', 'rb')); \
 		groups = data['dependency-groups'] | {'install': data['project']['dependencies']}; \
 		print(*(line for name in sys.argv[1:] for line in groups[name]), sep='\n')" $(1) > .venv/requirements.txt
-	@$(call install_into,$(BIN),.venv/requirements.txt)
+	@$(call install_into,$(BIN),-r .venv/requirements.txt $(2))
 	@touch $@
 endef
 
 define install_into
 	if command -v uv >/dev/null; then \
-		uv pip install --quiet --python $(1)/python -r $(2); \
+		uv pip install --quiet --python $(1)/python $(2); \
 	else \
-		$(1)/python -m pip install --quiet --disable-pip-version-check -r $(2); \
+		$(1)/python -m pip install --quiet --disable-pip-version-check $(2); \
 	fi
 endef

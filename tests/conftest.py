@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
 from servers import PRODUCTION, LiveProject, manage, serve
 
-pytest_plugins = ["pages", "hosting", "flaky", "durations"]
+pytest_plugins = ["pages", "hosting", "flaky", "durations", "requiring"]
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
@@ -33,7 +33,7 @@ PROVIDERS = ["demo", "openai", "anthropic", "google"]
 # A test file names its tier with a marker; a test without one is fast.
 # The files that take longest.
 LONGEST = ("test_engine", "test_engine_postgresql")
-TIERS = ["engine", "browser", "servers", "clients", "nightly"]
+TIERS = ["servers", "clients", "browser", "engine", "nightly"]
 # The Pythons that a project may run on.
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
@@ -45,9 +45,13 @@ if sys.version_info >= (3, 13):  # All other tests show what these do.
 
 
 def pytest_configure() -> None:
-    """Restore Ctrl-C for the servers that tests end with it: a shell makes a run in the background ignore it."""
+    """Restore Ctrl-C for the servers that tests end with it: a shell makes a run in the background ignore it.
+
+    pytest-django has set the settings of the engine's tests up, and no program that tests run is to find their name.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 
 # --- Every test is of one tier; the files of a tier are shared out among processors
@@ -56,32 +60,12 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what takes longest first, so that no processor is left alone with it."""
     for item in items:
+        if item.path.is_relative_to(ENGINE.parent):
+            item.add_marker("engine")
         if not any(item.get_closest_marker(tier) for tier in TIERS):
             item.add_marker("fast")
     if os.environ.get("PYTEST_XDIST_WORKER"):
         items.sort(key=lambda item: [item.path.stem not in LONGEST, *(not item.get_closest_marker(t) for t in TIERS)])
-
-
-# --- Nothing may be skipped where REQUIRE_ALL is set
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
-    report = yield
-    expected = hasattr(report, "wasxfail")
-    if report.skipped and not expected and os.environ.get("REQUIRE_ALL"):
-        report.outcome = "failed"
-        report.longrepr = f"REQUIRE_ALL is set, but this was skipped: {report.longrepr}"
-    return report
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector):
-    report = yield
-    if report.skipped and os.environ.get("REQUIRE_ALL"):
-        report.outcome = "failed"
-        report.longrepr = f"REQUIRE_ALL is set, but this module was skipped: {report.longrepr}"
-    return report
 
 
 # --- The template

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from servers import manage, project_environment
-from test_engine import run_engine_tests
+from test_engine import files, run_engine_tests
 
 pytestmark = pytest.mark.servers
 
@@ -186,7 +186,7 @@ ROOMS = ["stores", "threads", "history", "branches", "pinned", "unread", "prune"
 
 @pytest.mark.nightly
 def test_the_engine_passes_its_tests_with_fields_of_the_project(extended: Path):
-    run_engine_tests(extended, "-m", "not nightly", *(f"test_{room}.py" for room in ROOMS))
+    run_engine_tests(extended, "-m", "not nightly", *files(*(f"test_{room}.py" for room in ROOMS)))
 
 
 # --- In an app of its own, as a project has it that was there before the agent

@@ -15,11 +15,11 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from servers import project_environment
 from test_cli import tree
-from test_engine import run_engine_tests
+from test_engine import files, run_engine_tests
 from test_readme import plain_path  # noqa: F401
 
 pytestmark = pytest.mark.engine
-SOME = ["test_agent.py", "test_checks.py", "test_conf.py", "test_evals.py", "test_wire.py"]
+SOME = files("test_agent.py", "test_checks.py", "test_conf.py", "test_evals.py", "test_wire.py")
 
 
 def make(project: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:

@@ -1,9 +1,10 @@
-"""The engine's own tests, in a generated project with everything installed."""
+"""The engine's tests in generated projects: as a package, without the part `fast`, and without the example."""
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,13 +20,17 @@ ENGINE_TESTS = ROOT / "engine/tests"
 def run_engine_tests(
     project: Path, *arguments: str | Path, prefix: Sequence[str] = (), processes: int = 0, **settings: str
 ) -> str:
-    """What pytest prints of tests that pass; all of them, in one process or in several."""
-    pytest_command = ["-m", "pytest", "-q", "-rsfE"]
-    python_path = os.pathsep.join(map(str, (project, ENGINE_TESTS.parent, ROOT / "tests")))
+    """What pytest prints of tests that pass: files of `tests/`, or all with "tests"."""
+    # Beside these tests there is another engine, so a link leads to them.
+    beside = project.with_name(f"{project.name}-tests")
+    beside.mkdir(exist_ok=True)
+    if not (beside / "tests").exists():
+        (beside / "tests").symlink_to(ENGINE_TESTS)
+    options = ["-q", "-rsfE", f"--numprocesses={processes}", "-c", ROOT / "pyproject.toml", "-o", "pythonpath="]
     done = subprocess.run(
-        [*prefix, project / ".venv/bin/python", *pytest_command, f"--numprocesses={processes}", *arguments],
-        cwd=ENGINE_TESTS,
-        env=project_environment(PYTHONPATH=python_path, **settings),
+        [*prefix, project / ".venv/bin/python", "-m", "pytest", *options, *arguments],
+        cwd=beside,
+        env=project_environment(PYTHONPATH=os.pathsep.join(map(str, (project, beside, ROOT / "tests"))), **settings),
         capture_output=True,
         text=True,
         timeout=3600,
@@ -35,27 +40,17 @@ def run_engine_tests(
     return done.stdout
 
 
-def test_engine_on_sqlite(bake, furnish):
-    project = bake()
-    furnish(project)
-    # The longest of all tests: no processor waits for it at the end.
-    told = run_engine_tests(project, "-m", "not nightly", processes=os.cpu_count() or 1)
-    # Each extra is installed, so only a program that this machine lacks can be a reason.
-    assert not os.environ.get("REQUIRE_ALL") or " skipped" not in told
-
-
-@pytest.mark.nightly
-def test_engine_on_sqlite_with_large_inputs(bake, furnish):
-    project = bake()
-    furnish(project)
-    run_engine_tests(project, "-m", "nightly")
+def files(*names: str) -> list[str]:
+    return [f"tests/{name}" for name in names]
 
 
 # What the part `fast` goes around: runs, streams, tokens, threads and rows.
-AROUND_FAST = ["test_run.py", "test_stream_deltas.py", "test_tokens.py", "test_queries.py", "test_middleware.py"]
+AROUND_FAST = files("test_run.py", "test_stream_deltas.py", "test_tokens.py", "test_queries.py", "test_middleware.py")
+# What looks for files of the engine, or starts programs of the project.
+OF_A_PACKAGE = files("test_bundle.py", "test_commands.py", "test_interrupts.py", "test_manual.py")
 
 
-@pytest.mark.parametrize("chosen", [[*AROUND_FAST, "--first-values"], *at_night([])], ids=["some", "all"])
+@pytest.mark.parametrize("chosen", [[*AROUND_FAST, "--first-values"], *at_night(["tests"])], ids=["some", "all"])
 def test_engine_without_the_part_for_speed(bake, furnish, chosen: list[str]):
     """The core passes the same tests without a patch, and with what its libraries document."""
     project = bake(project_slug="unpatched")
@@ -68,11 +63,24 @@ def test_engine_without_the_part_for_speed(bake, furnish, chosen: list[str]):
     assert "test_fast_" not in told
 
 
-@pytest.mark.nightly
-def test_engine_passes_its_tests_as_a_package(bake, furnish):
+@pytest.mark.parametrize("chosen", [OF_A_PACKAGE, *at_night(["tests"])], ids=["some", "all"])
+def test_engine_passes_its_tests_as_a_package(bake, furnish, chosen: list[str]):
     project = bake(project_slug="packaged", engine="package")
     furnish(project)
-    run_engine_tests(project, "-m", "not nightly", "--first-values")
+    run_engine_tests(project, "-m", "not nightly", "--first-values", *chosen)
+
+
+def test_engine_has_the_same_tests_alone():
+    """`cd engine && pytest` finds what `make test` does."""
+    alone, among_others = collected(ENGINE_TESTS.parent), collected(ROOT, "tests/test_engine.py", "engine/tests")
+    assert len(alone) > 1000
+    assert alone == {name for name in among_others if name.startswith("engine/")}
+
+
+def collected(directory: Path, *paths: str) -> set[str]:
+    command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "--quiet", *paths]
+    done = subprocess.run(command, cwd=directory, env=project_environment(), capture_output=True, text=True, check=True)
+    return {line for line in done.stdout.splitlines() if "::" in line}
 
 
 # What is left of assistant/ when somebody replaces the example: one tool, and no model but that of conversations.
@@ -117,4 +125,4 @@ def test_engine_passes_its_tests_without_the_example(bake, furnish):
     replace_example(project)
     about_it = [path for path in ENGINE_TESTS.glob("test_*.py") if re.search(r"\bassistant[./]", path.read_text())]
     about_it += ENGINE_TESTS.glob("test_recipes*.py")
-    run_engine_tests(project, *sorted(set(about_it)))
+    run_engine_tests(project, *files(*sorted({path.name for path in about_it})))

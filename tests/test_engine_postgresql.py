@@ -8,14 +8,16 @@ from redis_server import RedisServer, find_redis
 from test_engine import ENGINE_TESTS, run_engine_tests
 
 pytestmark = pytest.mark.engine
-OF_DATABASES = sorted(path.name for path in ENGINE_TESTS.glob("test_*.py") if "mark.database" in path.read_text())
+OF_DATABASES = sorted(
+    f"tests/{path.name}" for path in ENGINE_TESTS.glob("test_*.py") if "mark.database" in path.read_text()
+)
 
 
 @pytest.mark.parametrize(
     ("name", "chosen"),
     [
         ("by_day", ["-m", "database and not nightly", "--first-values", *OF_DATABASES]),
-        pytest.param("at_night", [], marks=pytest.mark.nightly),
+        pytest.param("at_night", ["tests"], marks=pytest.mark.nightly),
     ],
 )
 def test_engine_on_postgresql(

@@ -60,7 +60,7 @@ def test_project_passes_its_checks(bake, debian: DebianRoot, newest_environment:
 def test_engine(bake, debian: DebianRoot, newest_environment: Path):
     project = bake()
     furnish_project(project, newest_environment)
-    run_engine_tests(project, prefix=debian.prefix, processes=os.cpu_count() or 1)
+    run_engine_tests(project, "tests", prefix=debian.prefix, processes=os.cpu_count() or 1)
 
 
 @pytest.mark.browser

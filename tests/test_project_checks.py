@@ -10,10 +10,10 @@ from conftest import PROVIDERS
 from daily import at_night
 from postgresql import PostgreSQL
 from servers import project_environment
-from test_engine import replace_example, run_engine_tests
+from test_engine import files, replace_example, run_engine_tests
 
 pytestmark = pytest.mark.engine
-OF_THE_MODEL = ["test_agent.py", "test_checks.py", "test_conf.py", "test_demo.py", "test_providers.py"]
+OF_THE_MODEL = files("test_agent.py", "test_checks.py", "test_conf.py", "test_demo.py", "test_providers.py")
 PRODUCTION = {"DEBUG": "0", "SECRET_KEY": "x" * 25 + "abcdefghijklmnopqrstuvwxyz", "ALLOWED_HOSTS": "example.com"}
 
 
@@ -41,7 +41,7 @@ def test_project_passes_its_own_checks(bake, provider: str):
         # The engine is the same in all of them, byte for byte: these tests look at the library of the model, and all
         # others can be imported without any extra.
         run_engine_tests(project, *OF_THE_MODEL)
-        run_engine_tests(project, "--collect-only")
+        run_engine_tests(project, "--collect-only", "tests")
 
 
 @pytest.mark.nightly

@@ -46,10 +46,10 @@ def server(rendered, environment: Path, stub: ProviderStub, tmp_path_factory: An
     shutil.copytree(rendered["demo"], project)
     furnish_project(project, environment)
     shutil.copytree(Path(__file__).parent / "fixtures/streams", project, dirs_exist_ok=True)
-    tests = str(Path(__file__).parent)
+    engine = str(Path(__file__).parents[1] / "engine")
     # A title is asked for beside the next run, and would get its answer.
     settings = {"DJANGO_SETTINGS_MODULE": "streams_settings", "MAKE_TITLES": "0"}
-    with serve(project, **settings, PYTHONPATH=tests, STUB_URL=stub.url) as live:
+    with serve(project, **settings, PYTHONPATH=engine, STUB_URL=stub.url) as live:
         yield live
 
 

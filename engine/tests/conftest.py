@@ -1,4 +1,4 @@
-"""An endpoint, two users, and a client that speaks AG-UI, in a generated project (docs/contributing.md).
+"""An endpoint, two users, and a client that speaks AG-UI, in the template's project or in a generated one.
 
 TEST_REDIS_URL names a Redis that the runs of all tests then use.
 """
@@ -47,10 +47,7 @@ models.ALLOW_MODEL_REQUESTS = False
 # The engine's modules ask this clock for the time.
 agui.clock.time = agui.clock.timezone = the_clock  # type: ignore[assignment]
 
-# No test speaks TLS. Each client of a provider reads the machine's certificates, in 20 ms, unless it is told where.
-os.environ.pop("SSL_CERT_FILE", None)
-os.environ["SSL_CERT_DIR"] = os.devnull
-
+HERE = Path(__file__).parent
 # Rows that migrations make, and that no test changes.
 KEPT = {"django_content_type", "auth_permission", "django_migrations"}
 
@@ -94,17 +91,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """Run each test in a copy of the context.
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Run each of these tests in a copy of the context.
 
     Tests make Django's URL resolvers anew, which leave context variables behind. asgiref goes through all of them each
     time it changes the thread, which took two fifths of the suite's time.
     """
+    if not item.path.is_relative_to(HERE):
+        return None
     where = {"nodeid": item.nodeid, "location": item.location}
     item.ihook.pytest_runtest_logstart(**where)
-    contextvars.copy_context().run(runtestprotocol, item, nextitem=nextitem)
+    with outside_of_loops():
+        contextvars.copy_context().run(runtestprotocol, item, nextitem=nextitem)
     item.ihook.pytest_runtest_logfinish(**where)
     return True
+
+
+@contextmanager
+def outside_of_loops() -> Iterator[None]:
+    """Hide the event loop of Playwright, which browser tests of the same process have left standing still."""
+    loop = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)
 
 
 # What tests use of a part without importing it from there.
@@ -255,6 +266,22 @@ def watch(clock: Clock) -> Callable[..., Awaitable[None]]:
             await in_database(lambda: heartbeats.life.check_heartbeats(connections[router.db_for_write(Run)]))
 
     return look
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the test database of SQLite out of the project: each process has a directory of its own."""
+    if connection.vendor == "sqlite":
+        connection.settings_dict["TEST"]["NAME"] = tmp_path_factory.getbasetemp() / "test.sqlite3"
+
+
+@pytest.fixture(autouse=True, scope="package")
+def no_certificates() -> Iterator[None]:
+    """No test speaks TLS. Each client of a provider reads the machine's certificates, in 20 ms, unless told where."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SSL_CERT_FILE", raising=False)
+        patch.setenv("SSL_CERT_DIR", os.devnull)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,9 @@ import re
 from functools import cache
 from pathlib import Path
 
-MANUAL = Path(__file__).parents[1] / "agui/manual"
+import agui
+
+MANUAL = Path(agui.__file__).parent / "manual"
 DIRECTORY = MANUAL / "recipes"
 PAGES = sorted(path.stem for path in DIRECTORY.glob("*.md") if path.stem != "README")
 IN_MANUAL = ["own-code"]

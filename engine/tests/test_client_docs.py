@@ -13,7 +13,7 @@ from agui.testing import call, say
 from tests import pages, urls
 from tests.serving import site_that_says
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).resolve().parent
 PAGE = pages.read("client.md")
 
 
