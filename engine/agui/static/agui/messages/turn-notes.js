@@ -8,14 +8,12 @@ import { h, icon, iconButton } from "../dom/elements.js";
 import { reconcile } from "../dom/keyed.js";
 import { adopt } from "../dom/own-style.js";
 import { turnsOf } from "../conversation/messages.js";
-import { SIGN_IN_WORDS } from "../words/sign-in-words.js";
 import { format } from "../words/strings.js";
 
 /** @typedef {import("../types.d.ts").Failure} Failure */
 
 /** In English; the tables of other languages have these, too. */
 export const NOTE_WORDS = {
-  ...SIGN_IN_WORDS,
   sentLater: "Your message is kept here, and is sent when the connection is back.",
   not_a_stream: "The server's answer can't be read.",
   runId: "Run {id}",

@@ -74,7 +74,10 @@ export class ChatPage {
     this.element.addEventListener("focusin", () => this.#loadMarkdown());
     this.element.addEventListener("keydown", this.#escape.bind(this));
     const { soon } = this.#composer.additions;
-    styles.base.then(() => soon).then(() => (this.element.hidden = false));
+    styles.base.then(() => soon).then(() => {
+      this.element.hidden = false;
+      this.#companions.prepareSoon();
+    });
     const shown = { ...parts, transcript: this.#transcript };
     this.#companions = new Companions(shown, this.element, this.#around);
     this.greet();

@@ -9,7 +9,7 @@ import { lazy } from "../dom/lazy.js";
 /** @typedef {import("../threads/drawer.js").ThreadsDrawer} ThreadsDrawer */
 /** @typedef {import("./placement.js").Placement} Placement */
 
-/** The page itself is loaded first. */
+/** What a page asks for once it is visible is loaded first. */
 const READY_MS = 2000;
 
 export class Companions {
@@ -30,7 +30,6 @@ export class Companions {
     this.#parts = parts;
     this.#panel = panel;
     this.#around = around;
-    setTimeout(() => this.#makeReady(), READY_MS);
     const { host, memory } = parts;
     const isFilling = !host.hasAttribute("placement");
     if (host.client.hasThreads && isFilling && memory.sidebar) this.#loadDrawer();
@@ -65,7 +64,14 @@ export class Companions {
     return drawer;
   }
 
-  /** Load what must be there before it is needed. */
+  /**
+   * Load what must be there before it is needed, after the page itself. Call it once the panel is
+   * shown: ready.js waits for the focus if the panel is hidden.
+   */
+  prepareSoon() {
+    setTimeout(() => this.#makeReady(), READY_MS);
+  }
+
   async #makeReady() {
     const module = await lazy(() => import("./ready.js"));
     module?.prepare(this.#panel, this.#parts, () => this.#loadDrawer());

@@ -61,6 +61,7 @@ export const STRINGS = {
   failedTitle: "Something went wrong",
   // Failures that the page itself detects. The server sends its own sentence for all others.
   unauthorized: "You are signed out. Sign in again to go on.",
+  signIn: "Sign in",
   connection_lost: "The connection to the server was lost.",
 };
 
