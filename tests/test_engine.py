@@ -70,6 +70,7 @@ def test_engine_passes_its_tests_as_a_package(bake, furnish, chosen: list[str]):
     run_engine_tests(project, "-m", "not nightly", "--first-values", *chosen)
 
 
+@pytest.mark.nightly
 def test_engine_has_the_same_tests_alone():
     """`cd engine && pytest` finds what `make test` does."""
     alone, among_others = collected(ENGINE_TESTS.parent), collected(ROOT, "tests/test_engine.py", "engine/tests")
