@@ -184,3 +184,12 @@ def test_untracked_files_stay_out_of_the_repository():
     """What git would add is what a clone holds: no caches, databases or environments."""
     names = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert [name for name in names.splitlines() if JUNK.search(name)] == []
+
+
+def test_contributing_says_what_is_at_the_top():
+    names = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    top = {name.partition("/")[0] for name in names.splitlines() if not name.startswith(".")}
+    table = (ROOT / "docs/contributing.md").read_text().split("\n| at the top |")[1].split("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+    assert {name.rstrip("/") for cell in cells for name in re.findall(r"`([^`]+)`", cell)} == top
+    assert len(top) <= 14

@@ -120,7 +120,8 @@ def test_files_that_a_page_names_exist(page: str):
 def test_tests_that_contributing_md_runs_exist():
     named = re.findall(r"(?<!/)\btests/test_\w+\.py\b", (ROOT / "docs/contributing.md").read_text())
     assert named
-    assert [path for path in named if not (ROOT / path).is_file()] == []
+    there = [path for path in named if (ROOT / path).is_file() or (ENGINE.parent / path).is_file()]
+    assert there == named
 
 
 @pytest.mark.parametrize("name", GUIDES)
