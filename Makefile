@@ -126,6 +126,7 @@ clean: ## Remove what these commands made
 
 # The tools, and the engine with what all its parts need, as a project with everything installs it.
 .venv/.dev: pyproject.toml engine/pyproject.toml $(wildcard *.project_slug*/pyproject.toml *.project_slug*/constraints.txt)
+	$(call install,uv)
 	$(call install,demo dev install,--constraint $(PINS))
 	$(call generate,.demo/dev,parts=everything engine=source)
 	@cd .demo/dev/my_assistant && python="$(CURDIR)/$(BIN)/python" && \
@@ -166,8 +167,8 @@ define install
 endef
 
 define install_into
-	if command -v uv >/dev/null; then \
-		uv pip install --quiet --python $(1)/python $(2); \
+	if uv="$$(PATH="$$PATH:$(CURDIR)/$(BIN)" command -v uv)"; then \
+		"$$uv" pip install --quiet --python $(1)/python $(2); \
 	else \
 		$(1)/python -m pip install --quiet --disable-pip-version-check $(2); \
 	fi
