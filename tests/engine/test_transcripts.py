@@ -1,0 +1,39 @@
+"""Play what is in `transcripts/`: each transcript is a test of this module, named after its sentence."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+
+pytest.importorskip("yaml")
+
+from engine.playing import Player, Transcript, read
+
+FOLDER = Path(__file__).parent / "transcripts"
+
+
+def test_of(transcript: Transcript) -> Callable[..., Any]:
+    """Make the test that plays a transcript."""
+
+    async def play(user: Any, other: Any, settings: Any, caplog: Any, request: Any, row: dict[str, Any]) -> None:
+        has_time = any("later" in step for step in transcript.steps)
+        clock = request.getfixturevalue("clock") if has_time else None
+        await Player(transcript, {"ada": user, "bob": other}, settings, caplog, clock).play(row)
+
+    play.__doc__ = transcript.sentence
+    rows: list[Any] = transcript.rows or [{}]
+    ids = [", ".join(str(value)[:40] for value in row.values()) or "once" for row in rows]
+    test: Any = pytest.mark.parametrize("row", rows, ids=ids)(play)
+    return pytest.mark.database(test) if transcript.is_of_databases else test
+
+
+test_of.__test__ = False  # type: ignore[attr-defined]
+
+for path in sorted(FOLDER.glob("*.yaml")):
+    for transcript in read(path):
+        if all(apps.is_installed(f"agui.contrib.{part}") for part in transcript.needs):
+            words = re.sub(r"\W+", "_", f"{path.stem} {transcript.sentence}".lower()).strip("_")
+            globals()[f"test_{words}"] = test_of(transcript)

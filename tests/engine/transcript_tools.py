@@ -1,0 +1,111 @@
+"""The agents that transcripts talk to: `agent: name` mounts one of `AGENTS`. Without it, they talk to that of urls.py."""
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry, RunContext, Tool
+
+from agui import AgentDeps, ToolRegistry
+from engine import urls
+
+Context = RunContext[AgentDeps]
+# A registry, and what else the agent's configuration has.
+Agent = tuple[ToolRegistry, dict[str, Any]]
+AGENTS: dict[str, Callable[[], Agent]] = {}
+
+# What the tools have done.
+effects = urls.effects
+# The gate of a name, at which a tool waits until a step releases it.
+gates: Callable[[str], Any]
+
+
+def agent(name: str) -> Callable[[Callable[[], Agent]], Callable[[], Agent]]:
+    def keep(make: Callable[[], Agent]) -> Callable[[], Agent]:
+        AGENTS[name] = make
+        return make
+
+    return keep
+
+
+# --- Orders that are cancelled, paid and changed
+
+ORDERS = {1: "Ada, 408.75 €", 2: "Grace, 1199.94 €"}
+
+
+def cancel(order_id: int) -> str:
+    """Cancel an order."""
+    effects.append(f"cancelled {order_id}")
+    return "cancelled"
+
+
+def words(order_id: int) -> str:
+    return f"Cancel the order of {ORDERS[order_id]}?"
+
+
+def validate(ctx: Context, order_id: int) -> None:
+    if not ctx.tool_call_approved:
+        raise ApprovalRequired({"x-confirm": words(order_id)})
+
+
+def cancel_if_approved(ctx: Context, order_id: int) -> str:
+    """Cancel an order."""
+    validate(ctx, order_id)
+    return cancel(order_id)
+
+
+def pay(ctx: Context, amount: int) -> str:
+    """Pay."""
+    if amount > 100 and not ctx.tool_call_approved:
+        raise ApprovalRequired({"x-confirm": f"Really pay {amount}?"})
+    effects.append(f"paid {amount}")
+    return "paid"
+
+
+def change(order_id: int, note: str = "", urgent: bool = False) -> str:
+    """Change an order."""
+    effects.append(f"changed {order_id} {note} {urgent}")
+    return "changed"
+
+
+def change_nothing(ctx: Context, order_id: int, note: str = "") -> str:
+    """Change an order."""
+    raise ApprovalRequired({"x-editable": False})
+
+
+async def correct(ctx: Context, order_id: int) -> str:
+    if order_id not in ORDERS:
+        raise ModelRetry("There is no such order.")
+    return "Cancel?"
+
+
+def add_one_tool(name: str, function: Any, /, **options: Any) -> None:
+    """An agent with one tool of a registry."""
+
+    @agent(name)
+    def make() -> Agent:
+        registry = ToolRegistry()
+        registry.add(function, **options)
+        return registry, {}
+
+
+def add_toolset(name: str, function: Any, /, **options: Any) -> None:
+    """An agent with one tool of a toolset: pydantic-ai calls those by itself, and has no confirm=."""
+
+    @agent(name)
+    def make() -> Agent:
+        return ToolRegistry(), {"toolsets": [FunctionToolset([Tool(function, **options)])]}
+
+
+destroys: dict[str, Any] = {"name": "cancel", "destructive": True}
+add_one_tool("its function asks for its words", cancel_if_approved, name="cancel")
+add_one_tool("its validator asks for its words", cancel, args_validator=validate)
+add_one_tool("its confirm asks for its words", cancel, **destroys, confirm=lambda ctx, order_id: words(order_id))
+add_toolset("a toolset's function asks for its words", cancel_if_approved, name="cancel")
+add_toolset("a toolset's validator asks for its words", cancel, args_validator=validate)
+add_one_tool("its confirm is a text", cancel, **destroys, confirm="Cancel it?")
+add_one_tool("its confirm lets the model correct itself", cancel, **destroys, confirm=correct)
+add_one_tool("its confirm fails", cancel, **destroys, confirm=lambda ctx, order_id: ORDERS[order_id])
+add_one_tool("large payments ask", pay)
+add_one_tool("nothing may be changed", change, destructive=True, editable=False)
+add_one_tool("a note may be changed", change, destructive=True, editable=["note"])
+add_toolset("an exception says that nothing may be changed", change_nothing, name="change")
