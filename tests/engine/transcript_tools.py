@@ -27,6 +27,33 @@ def agent(name: str) -> Callable[[Callable[[], Agent]], Callable[[], Agent]]:
     return keep
 
 
+class BrokenSink:
+    """An audit trail that can't be written."""
+
+    def record(self, event: object) -> None:
+        raise OSError("the sink is full")
+
+
+# --- Names of tools
+
+
+@agent("that of urls.py")
+def make_usual() -> Agent:
+    return urls.registry, {"state_type": urls.Notes}
+
+
+def looking_up(name: str) -> FunctionToolset[AgentDeps]:
+    toolset: FunctionToolset[AgentDeps] = FunctionToolset(id="more")
+    toolset.add_function(lambda: "real", name=name)
+    return toolset
+
+
+AGENTS["a toolset has lookup"] = lambda: (urls.registry, {"toolsets": [looking_up("lookup")]})
+AGENTS["a prefixed toolset has my_lookup"] = lambda: (
+    urls.registry,
+    {"toolsets": [looking_up("lookup").prefixed("my")]},
+)
+
 # --- Orders that are cancelled, paid and changed
 
 ORDERS = {1: "Ada, 408.75 €", 2: "Grace, 1199.94 €"}
