@@ -8,8 +8,6 @@ from ag_ui.core import AgentCapabilities
 from engine.conftest import Client
 
 
-
-
 async def capabilities(client: Client) -> dict:
     found = json.loads((await client.get("capabilities/")).content)
     # Exactly AG-UI's words: a wrong one would only be an extra field.
