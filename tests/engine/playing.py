@@ -21,13 +21,13 @@ from django.apps import apps
 from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
-from mcp_message import VERSION, message_of_2026
+from mcp_message import message_of_2026
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ToolReturnPart, UserPromptPart
 
 from agui import AgentConfig, DjangoAGUIView, get_urls
 from agui.testing import ScriptedModel, call, fail, say, think, wait
-from engine import transcript_tools, urls
+from engine import transcript_tools
 from engine.comparing import Only, bind, compare, side_by_side
 from engine.conftest import Client, parts_of, played_by
 from engine.wire import WireError, check_stream, read_stream
@@ -48,15 +48,16 @@ ACTIONS: dict[str, set[str]] = {
     "end": STREAM | {"release"},
     "follow": STREAM | {"after", "model"},
     **dict.fromkeys(["get", "post", "put", "patch", "delete"], HTTP | {"model", "until"}),
+    "send": {"id", "message", "mode", "expected_run", "context", "status", "answer", "model"},
     "mcp": MCP | {"until"},
     "open": BROWSER,
     "submit": BROWSER | {"to"},
     "upload": {"text", "answer", "status"},
     "thread": {"answer"},
-    **dict.fromkeys(["settings", "django", "agent", "later", "user", "permit", "forbid", "idle", "forget"], set()),
-    **dict.fromkeys(["effects", "rows", "lines"], set()),
+    **{key: set() for key in ("settings", "django", "agent", "later", "user", "permit", "forbid", "idle")},
+    **{key: set() for key in ("effects", "rows", "lines", "waiting")},
 }
-ANY_STEP = {"by", "values", "effects", "rows", "lines", "sent", "logged", "without"}
+ANY_STEP = {"by", "values", "effects", "rows", "lines", "waiting", "sent", "logged", "without"}
 
 FAILURES: dict[Any, Callable[[], BaseException]] = {
     **{code: lambda code=code: ModelHTTPError(code, "m", body={"secret": "hunter2"}) for code in (401, 429, 500)},
@@ -65,7 +66,11 @@ FAILURES: dict[Any, Callable[[], BaseException]] = {
 }
 # The rows that a transcript may look at: their model, their order, and the fields by the names that transcripts use.
 ROWS: dict[str, tuple[str, str, dict[str, str]]] = {
-    "runs": ("agui.Run", "pk", {"thread": "thread_id", **{name: name for name in ("status", "code", "model", "usage", "duration_ms")}}),
+    "runs": (
+        "agui.Run",
+        "pk",
+        {"thread": "thread_id", **{name: name for name in ("status", "code", "model", "usage", "duration_ms")}},
+    ),
     "tool calls": (
         "agui.AuditRecord",
         "started_at",
@@ -73,6 +78,7 @@ ROWS: dict[str, tuple[str, str, dict[str, str]]] = {
         | {"tool": "tool_name", "thread": "thread_id", "run": "run_id", "user": "user__username"},
     ),
     "messages sent during runs": ("agui_queue.QueuedMessage", "pk", {"state": "state", "data": "data"}),
+    "uses of files": ("agui_attachments.AttachmentUse", "pk", {"thread": "thread_id"}),
     "questions of clients": (
         "agui_mcp.ClientQuestion",
         "pk",
@@ -144,7 +150,7 @@ class Transcript:
 
 def read(path: Path) -> Iterator[Transcript]:
     """Read a file of transcripts. A mistake in one is an error of the file."""
-    document = yaml.load(path.read_text(), Loader)  # noqa: S506 # a SafeLoader
+    document = yaml.load(path.read_text(), Loader)  # a SafeLoader
     about = {key: document.pop(key) for key in ("needs", "database", "before", "shared") if key in document}
     for sentence, steps in document.items():
         if not re.match("[A-Z]", sentence):
@@ -155,7 +161,9 @@ def read(path: Path) -> Iterator[Transcript]:
             steps = steps[1:]
         steps = [*about.get("before", []), *steps]
         for step in steps:
-            check_keys(path, step)
+            # A step may be a value of the rows: `$name`.
+            for each in [row[step[1:]] for row in rows] if isinstance(step, str) else [step]:
+                check_keys(path, each)
         yield Transcript(path, sentence, steps, about.get("needs", []), "database" in about, rows)
 
 
@@ -264,7 +272,8 @@ class Player:
 
     async def play(self, row: dict[str, Any]) -> None:
         with played_by(self.model):
-            for step in self.transcript.steps:
+            for each in self.transcript.steps:
+                step: Any = row[each[1:]] if isinstance(each, str) else each
                 for values in rows_of(step["values"]) if "values" in step else [{}]:
                     self.names |= row | values
                     if mistake := await self.play_step(step):
@@ -289,6 +298,8 @@ class Player:
         self.caplog.clear()
         if action in ("run", "resume", "messages"):
             reply = await self.run(by, self.run_input(step), step.get("headers", {}))
+            if not self.begun:
+                await self.do_idle(None, by, step)
         else:
             reply = await getattr(self, f"do_{action}", self.no_action)(step[action], by, step)
         for secret in step.get("without", []):
@@ -455,6 +466,12 @@ class Player:
     async def do_delete(self, path: str, by: str, step: dict[str, Any]) -> Reply:
         return await self.http("DELETE", path, by, step)
 
+    async def do_send(self, text: Any, by: str, step: dict[str, Any]) -> Reply:
+        """Send a message while the agent works; its id is its text if the step gives none."""
+        message = step.get("message", {"id": step.get("id", text), "role": "user", "content": text})
+        body = {"message": message, **{key: step[key] for key in ("mode", "expected_run", "context") if key in step}}
+        return await self.http("POST", "threads/t1/messages/", by, {"body": body})
+
     async def do_thread(self, thread: str, by: str, step: dict[str, Any]) -> Reply:
         return await self.http("GET", f"threads/{thread}/", by, {})
 
@@ -600,6 +617,9 @@ class Player:
         if "lines" in step:
             thread = step.get("thread", step.get("threadId", "t1"))
             await self.check_lines(thread, step["lines"], step.get("by", "ada"))
+        if "waiting" in step:
+            listed = await self.http("GET", "threads/t1/messages/", step.get("by", "ada"), {})
+            self.compare(step["waiting"], [row["message"]["content"] for row in listed.json["messages"]])
         for name, rows in step.get("rows", {}).items():
             self.compare(rows, await self.rows(name))
         self.effects = step.get("effects", self.effects)

@@ -1,4 +1,4 @@
-"""The agents that transcripts talk to: `agent: name` mounts one of `AGENTS`. Without it, they talk to that of urls.py."""
+"""The agents that transcripts talk to: `agent: name` mounts one of `AGENTS`. Without it, they talk to that of urls.py"""
 
 from collections.abc import Callable
 from typing import Any
@@ -53,6 +53,14 @@ AGENTS["a prefixed toolset has my_lookup"] = lambda: (
     urls.registry,
     {"toolsets": [looking_up("lookup").prefixed("my")]},
 )
+
+
+@agent("mentions people")
+def make_mentions() -> Agent:
+    from agui.contrib.mentions.records import Mentions
+
+    return urls.registry, {"capabilities": [Mentions(lambda user, text: [])]}
+
 
 # --- Orders that are cancelled, paid and changed
 
