@@ -47,10 +47,19 @@ def _compare_mappings(wanted: dict[str, Any], actual: dict[str, Any], names: dic
     if isinstance(wanted, Only) and (more := actual.keys() - wanted.keys()):
         return f"{at or 'It'} also has {sorted(more)}"
     for key, value in wanted.items():
+        key = _named_key(key, wanted, actual, names)
         place = f"{at}.{key}" if at else str(key)
         if mistake := compare(value, actual.get(key), names, place):
             return mistake
     return ""
+
+
+def _named_key(key: Any, wanted: dict[str, Any], actual: dict[str, Any], names: dict[str, Any]) -> Any:
+    """Let a key that is a new name stand for the only key that the mapping does not name."""
+    others = actual.keys() - wanted.keys()
+    if isinstance(key, str) and NAME.fullmatch(key) and key not in actual and len(others) == 1:
+        names[key[1:]] = key = others.pop()
+    return key
 
 
 def _compare_lists(wanted: list[Any], actual: list[Any], names: dict[str, Any], at: str) -> str:

@@ -36,7 +36,7 @@ yaml = pytest.importorskip("yaml")
 
 INPUT = {"threadId", "runId", "messages", "tools", "state", "context", "forwardedProps", "parentRunId"}
 INPUT |= {"protocolVersion", "resume"}
-STREAM = {"events", "ends", "asks", "says", "answer", "status"}
+STREAM = {"events", "custom", "ends", "asks", "says", "answer", "status"}
 HTTP = {"body", "text", "type", "headers", "status", "answer", "answer_headers"}
 MCP = {"name", "arguments", "taskId", "inputResponses", "requestState", "can", "about", "status", "result", "error"}
 BROWSER = {"status", "shows", "answer_headers"}
@@ -45,6 +45,7 @@ ACTIONS: dict[str, set[str]] = {
     **dict.fromkeys(["run", "resume", "messages"], INPUT | STREAM | {"run", "model", "headers"}),
     "begin": INPUT | {"model", "until"},
     "release": {"until"},
+    "close": set(),
     "end": STREAM | {"release"},
     "follow": STREAM | {"after", "model"},
     **dict.fromkeys(["get", "post", "put", "patch", "delete"], HTTP | {"model", "until"}),
@@ -81,12 +82,12 @@ ROWS: dict[str, tuple[str, str, dict[str, str]]] = {
     "uses of files": ("agui_attachments.AttachmentUse", "pk", {"thread": "thread_id"}),
     "questions of clients": (
         "agui_mcp.ClientQuestion",
-        "pk",
+        "created_at",
         {name: name for name in ("state", "form", "arguments", "answer", "result")},
     ),
     "tasks of clients": (
         "agui_mcp.ClientTask",
-        "pk",
+        "created_at",
         {name: name for name in ("state", "arguments", "result")},
     ),
 }
@@ -280,6 +281,9 @@ class Player:
                         place = f"{self.transcript.path.name}:{step.line}"
                         about = f" with {row | values}" if row or values else ""
                         pytest.fail(f"{self.transcript.sentence}\n{place}{about}\n{mistake}", pytrace=False)
+        for gate in self.gates.values():
+            gate.opened.set()
+        await self.do_idle(None, "", {})
         if self.begun:
             raise ValueError(f"{self.transcript.sentence}: the runs in {list(self.begun)} have no end")
 
@@ -310,8 +314,11 @@ class Player:
             # A run that the server begins may go on after its answer.
             if reply.events or "model" not in step:
                 self.check_script(step)
+        is_going_on = action in ("send", "post") and "model" in step and not reply.events
         if "logged" in step and step["logged"] not in self.caplog.text:
             raise Mistake(f"{step['logged']!r} is not in the log: {self.caplog.text}")
+        if not is_going_on:
+            self.check_requests(step)
         await self.check_state(step)
 
     async def no_action(self, value: Any, by: str, step: dict[str, Any]) -> Reply:
@@ -417,6 +424,11 @@ class Player:
             await self.reach(step["until"])
         return Reply()
 
+    async def do_close(self, name: str, by: str, step: dict[str, Any]) -> Reply:
+        """Let what comes to this gate from now on wait again."""
+        del self.gates[name]
+        return Reply()
+
     async def do_end(self, thread: str, by: str, step: dict[str, Any]) -> Reply:
         for name in as_list(step.get("release", [])):
             self.gate(name).opened.set()
@@ -428,9 +440,12 @@ class Player:
 
     async def do_idle(self, _: Any, by: str, step: dict[str, Any]) -> Reply:
         """Wait until the server has nothing more to do, and has begun no run by itself."""
-        if "agui_queue" in apps.app_configs:
-            async with asyncio.timeout(60):
+        async with asyncio.timeout(60):
+            if "queue" in self.transcript.needs:
                 await importlib.import_module("engine.queueing").settled()
+            if "mcp" in self.transcript.needs:
+                part = apps.get_app_config("agui_mcp").name
+                await importlib.import_module(f"{part}.tasks").finish()
         return Reply()
 
     async def do_follow(self, thread: str, by: str, step: dict[str, Any]) -> Reply:
@@ -493,7 +508,8 @@ class Player:
         if "until" in step:
             sent["until"] = {"result": step["until"]}
         reply = await self.http("POST", "mcp/", by, sent)
-        wanted = {"error": step["error"]} if "error" in step else {"error": None, "result": step.get("result", "...")}
+        error = step.get("error")
+        wanted = {"error": error} if error else {"error": None, "result": step.get("result") or "..."}
         self.compare(wanted, reply.json)
         return reply
 
@@ -505,6 +521,7 @@ class Player:
         return self.browsers[by]
 
     async def do_open(self, path: str, by: str, step: dict[str, Any]) -> Reply:
+        path = path.removeprefix("http://testserver")
         url = path if path.startswith("/") else f"/agent/{path}"
         reply = await self.read(await (await self.browser(by)).get(url))
         self.page = url, reply.raw.decode()
@@ -573,7 +590,12 @@ class Player:
     def check_answer(self, reply: Reply, step: dict[str, Any]) -> None:
         action = action_of(step)
         status = step.get("status", range(200, 300))
-        if action not in ("open", "submit") and reply.status not in as_range(status):
+        # An error of JSON-RPC has a status of its own.
+        if (
+            action not in ("open", "submit")
+            and ("status" in step or action != "mcp")
+            and reply.status not in as_range(status)
+        ):
             raise Mistake(f"The status is {reply.status}: {reply.raw[:1000].decode()}")
         if "answer" in step:
             self.compare(step["answer"], reply.json)
@@ -599,6 +621,8 @@ class Player:
             asks = {key: {"message": each} if isinstance(each, str) and each != "..." else each
                     for key, each in asks.items()}  # fmt: skip
             self.compare(Only(asks), interrupts)
+        if "custom" in step:
+            self.compare(step["custom"], [event for event in events if event["type"] == "CUSTOM"])
         if "says" in step:
             deltas = [event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"]
             self.compare(step["says"], "".join(deltas))
@@ -609,11 +633,13 @@ class Player:
         if self.model.answers and not self.begun:
             raise Mistake(f"The model was not asked for {list(self.model.answers)}")
 
-    async def check_state(self, step: dict[str, Any]) -> None:
+    def check_requests(self, step: dict[str, Any]) -> None:
         if "sent" in step:
             requests = [request_view(request) for request in self.model.requests[self.requests :]]
             self.compare(step["sent"], requests)
         self.requests = len(self.model.requests)
+
+    async def check_state(self, step: dict[str, Any]) -> None:
         if "lines" in step:
             thread = step.get("thread", step.get("threadId", "t1"))
             await self.check_lines(thread, step["lines"], step.get("by", "ada"))

@@ -1,4 +1,4 @@
-"""No value can write a question's lines. (transcripts/questions.yaml has what a question is made from, and holds for.)"""
+"""No value can write a line of a question. (transcripts/questions.yaml has the rest about questions.)"""
 
 import sys
 import unicodedata

@@ -1,4 +1,4 @@
-"""What a client sees of a run while it goes on, and of what only its bytes show. (transcripts/runs.yaml has the rest.)"""
+"""What a client sees of a run while it goes on, and what only its bytes show. (transcripts/runs.yaml has the rest.)"""
 
 import asyncio
 from collections import defaultdict

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ pytest.importorskip("yaml")
 
 from engine.playing import Player, Transcript, read
 
+# What parts need beside their line in the settings.
+LIBRARIES = {"mcp": "fastmcp"}
 FOLDER = Path(__file__).parent / "transcripts"
 
 
@@ -30,10 +33,15 @@ def test_of(transcript: Transcript) -> Callable[..., Any]:
     return pytest.mark.database(test) if transcript.is_of_databases else test
 
 
+def is_there(part: str) -> bool:
+    has_library = part not in LIBRARIES or find_spec(LIBRARIES[part]) is not None
+    return has_library and apps.is_installed(f"agui.contrib.{part}")
+
+
 test_of.__test__ = False  # type: ignore[attr-defined]
 
 for path in sorted(FOLDER.glob("*.yaml")):
     for transcript in read(path):
-        if all(apps.is_installed(f"agui.contrib.{part}") for part in transcript.needs):
+        if all(map(is_there, transcript.needs)):
             words = re.sub(r"\W+", "_", f"{path.stem} {transcript.sentence}".lower()).strip("_")
             globals()[f"test_{words}"] = test_of(transcript)

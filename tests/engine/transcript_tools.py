@@ -1,11 +1,12 @@
-"""The agents that transcripts talk to: `agent: name` mounts one of `AGENTS`. Without it, they talk to that of urls.py"""
+"""The agents that transcripts talk to: `agent: name` mounts one of `AGENTS`, in the place of that of urls.py."""
 
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import SecretStr
 from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry, RunContext, Tool
 
-from agui import AgentDeps, ToolRegistry
+from agui import AgentDeps, Question, ToolRegistry, tool
 from engine import urls
 
 Context = RunContext[AgentDeps]
@@ -16,7 +17,7 @@ AGENTS: dict[str, Callable[[], Agent]] = {}
 # What the tools have done.
 effects = urls.effects
 # The gate of a name, at which a tool waits until a step releases it.
-gates: Callable[[str], Any]
+gates: Callable[[str], Any] = {}.__getitem__
 
 
 def agent(name: str) -> Callable[[Callable[[], Agent]], Callable[[], Agent]]:
@@ -144,3 +145,112 @@ add_one_tool("large payments ask", pay)
 add_one_tool("nothing may be changed", change, destructive=True, editable=False)
 add_one_tool("a note may be changed", change, destructive=True, editable=["note"])
 add_toolset("an exception says that nothing may be changed", change_nothing, name="change")
+
+
+# --- Tools for MCP clients
+
+
+@agent("a shop")
+def make_shop(**pays: Any) -> Agent:
+    registry = ToolRegistry()
+
+    @tool(registry, destructive=True, confirm="Really wipe it?")
+    def wipe(what: str, times: int = 1) -> dict[str, str]:
+        """Wipe something."""
+        effects.append(f"wiped {what} {times}")
+        return {"wiped": what}
+
+    @tool(registry, requires_approval=True, **pays)
+    def pay(amount: int, to: str = "Bo", pin: SecretStr | None = None) -> str:
+        """Pay an amount."""
+        effects.append(f"paid {amount} to {to}" + (f" with {pin.get_secret_value()}" if pin else ""))
+        return f"paid {amount}"
+
+    @tool(registry)
+    def transfer(ctx: Context, amount: int) -> str:
+        """Ask in words that are made from the arguments."""
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired({"x-confirm": f"Transfer {amount}?"})
+        effects.append(f"transferred {amount}")
+        return "transferred"
+
+    @tool(registry, requires_approval=True, permission="agui.view_run")
+    def inspect() -> str:
+        """Inspect."""
+        effects.append("inspected")
+        return "a secret"
+
+    @tool(registry, requires_approval=True, editable=["note"])
+    def send(to: str, note: str = "") -> str:
+        """Send a note."""
+        effects.append(f"{to}: {note}")
+        return "sent"
+
+    registry.add(urls.book, name="book")
+    registry.add(urls.echo, name="echo")
+    return registry, {}
+
+
+AGENTS["a shop that asks in other words"] = lambda: make_shop(confirm="Pay it twice?")
+
+
+@agent("a shop that has nothing")
+def make_nothing() -> Agent:
+    registry = ToolRegistry()
+    registry.add(urls.echo, name="echo")
+    return registry, {}
+
+
+@agent("slow tools")
+def make_slow() -> Agent:
+    registry = ToolRegistry()
+
+    @tool(registry)
+    async def last(text: str = "at last") -> str:
+        """Last until it may end."""
+        await gates("tool").passed()
+        effects.append(text)
+        return text
+
+    @tool(registry, permission="agui.view_run")
+    async def inspect() -> dict[str, str]:
+        """Last, for those who may."""
+        await gates("tool").passed()
+        return {"found": "it"}
+
+    @tool(registry)
+    async def fail() -> str:
+        """Fail late."""
+        await gates("tool").passed()
+        raise ValueError("a secret")
+
+    @tool(registry)
+    async def inquire(ctx: Context, amount: int) -> str:
+        """Ask late."""
+        await gates("tool").passed()
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired({"x-confirm": f"Spend {amount}?"})
+        effects.append(f"spent {amount}")
+        return f"spent {amount}"
+
+    @tool(registry, requires_approval=True)
+    async def pay(amount: int) -> str:
+        """Ask at once, and last afterwards."""
+        await gates("tool").passed()
+        effects.append(f"paid {amount}")
+        return f"paid {amount}"
+
+    @tool(registry)
+    async def choose() -> str:
+        """Ask late for a word."""
+        await gates("tool").passed()
+        raise Question("Which one?", answer=str)
+
+    @tool(registry, destructive=True, confirm="Really wipe it?")
+    def wipe(what: str) -> dict[str, str]:
+        """Wipe something."""
+        effects.append(f"wiped {what}")
+        return {"wiped": what}
+
+    registry.add(urls.echo, name="echo")
+    return registry, {}
