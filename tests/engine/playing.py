@@ -30,6 +30,7 @@ from agui.testing import ScriptedModel, call, fail, say, think, wait
 from engine import transcript_tools
 from engine.comparing import Only, bind, compare, side_by_side
 from engine.conftest import Client, parts_of, played_by
+from engine.transcript_tools import Gate
 from engine.wire import WireError, check_stream, read_stream
 
 yaml = pytest.importorskip("yaml")
@@ -207,17 +208,6 @@ class Script(ScriptedModel):
         while True:
             self.overdrawn |= not self.answers
             yield self.answers.popleft() if self.answers else [fail(AssertionError("no answer"))]
-
-
-class Gate:
-    """A point at which a model or a tool waits until a step releases it."""
-
-    def __init__(self) -> None:
-        self.reached, self.opened = asyncio.Event(), asyncio.Event()
-
-    async def passed(self) -> None:
-        self.reached.set()
-        await self.opened.wait()
 
 
 def request_view(request: Any) -> dict[str, Any]:

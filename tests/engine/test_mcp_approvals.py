@@ -22,7 +22,7 @@ from django.core.handlers.asgi import ASGIHandler
 from django.db import connection
 from django.test import AsyncClient
 from django.urls import path
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel
 
 pytest.importorskip("fastmcp")
 
@@ -44,47 +44,15 @@ from agui.models import AuditRecord
 from agui.runs.shutdown import calls
 from agui.testing import ScriptedModel
 from engine.serving import serve_to_mcp, serving
+from engine.transcript_tools import effects, make_shop
 
 PAGE = "/agent/mcp/approvals/"
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
-effects: list[str] = []
-
-
-def make_registry() -> ToolRegistry:
-    registry = ToolRegistry()
-
-    @tool(registry, destructive=True, confirm="Really wipe it?")
-    def wipe(what: str, times: int = 1) -> dict[str, str]:
-        """Wipe something."""
-        effects.append(f"wiped {what} {times}")
-        return {"wiped": what}
-
-    @tool(registry, requires_approval=True)
-    def pay(amount: int, to: str = "Bo", pin: SecretStr | None = None) -> str:
-        """Pay an amount."""
-        effects.append(f"paid {amount} to {to}" + (f" with {pin.get_secret_value()}" if pin else ""))
-        return f"paid {amount}"
-
-    @tool(registry)
-    def transfer(ctx: RunContext[AgentDeps], amount: int) -> str:
-        """Ask in words that are made from the arguments."""
-        if not ctx.tool_call_approved:
-            raise ApprovalRequired({"x-confirm": f"Transfer {amount}?"})
-        effects.append(f"transferred {amount}")
-        return "transferred"
-
-    @tool(registry)
-    def echo(text: str) -> str:
-        """Repeat a text."""
-        return text
-
-    return registry
 
 
 @pytest.fixture(autouse=True)
 def mounted(settings: Any) -> None:
-    effects.clear()
-    serve_to_mcp(settings, make_registry())
+    serve_to_mcp(settings, make_shop()[0])
 
 
 @asynccontextmanager
@@ -476,7 +444,7 @@ async def test_a_disabled_account_executes_nothing(user: Any, settings: Any):
     async def anybody(request: Any) -> Any:
         return await get_user_model().objects.filter(pk=user.pk).afirst()
 
-    view = DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([])), get_user=anybody)
+    view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])), get_user=anybody)
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting()
@@ -554,7 +522,7 @@ async def test_a_call_outlives_the_page(user: Any, settings: Any, monkeypatch: p
 
 
 async def test_hostile_sizes(user: Any, settings: Any):
-    registry = make_registry()
+    registry = make_shop()[0]
 
     @tool(registry, requires_approval=True)
     def gather(what: str, options: dict[str, int]) -> str:
@@ -630,7 +598,7 @@ async def test_a_value_of_another_row_is_not_read(user: Any):
 
 
 async def test_a_visitor_can_approve_nothing(settings: Any, transactional_db: None):
-    view = DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([])), require_authenticated=False)
+    view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])), require_authenticated=False)
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
     visitor = Raw.__new__(Raw)
     visitor.http, visitor.capabilities, visitor.token = AsyncClient(), {}, {}
@@ -641,7 +609,7 @@ async def test_a_visitor_can_approve_nothing(settings: Any, transactional_db: No
 
 
 async def test_without_the_page_nothing_waits(user: Any, settings: Any):
-    view = McpView(DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([]))).endpoint)
+    view = McpView(DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([]))).endpoint)
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [path("agent/mcp/", view)]})
     raw = await raw_of(user)
     assert "Unknown tool" in (await raw.call("pay", {"amount": 5}))["error"]["message"]
@@ -683,7 +651,7 @@ async def test_a_tool_with_a_schema_of_its_results_may_wait(user: Any, settings:
 
 
 async def test_a_resource_asks_for_nothing(user: Any, settings: Any):
-    registry = make_registry()
+    registry = make_shop()[0]
 
     @resource(registry, "shop://stock")
     def stock(ctx: RunContext[AgentDeps]) -> str:
@@ -698,7 +666,7 @@ async def test_a_resource_asks_for_nothing(user: Any, settings: Any):
 
 
 async def test_the_admin_shows_what_waits_and_no_secret(user: Any, settings: Any):
-    view = DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([])))
+    view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])))
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view), path("admin/", admin.site.urls)]})
     question = await (await raw_of(user)).waiting(arguments={"amount": 5, "pin": "hunter2"})
     user.is_staff = user.is_superuser = True

@@ -14,9 +14,7 @@ pytest.importorskip("fastmcp")
 
 from mcp import MCPError
 from mcp_message import TASKS, message_of_2026
-from pydantic_ai import ApprovalRequired, RunContext
 
-from agui import AgentDeps, Question, ToolRegistry, tool
 from agui.contrib.mcp import approvals, gate, task_rows, tasks
 from agui.contrib.mcp.approvals import version_of
 from agui.contrib.mcp.models import ClientQuestion, ClientTask
@@ -24,92 +22,27 @@ from agui.http.tokens import create_token
 from agui.models import AuditRecord
 from agui.runs.processes import process_name
 from agui.runs.shutdown import calls, end_runs
+from engine import transcript_tools
 from engine.serving import serve_to_mcp
+from engine.transcript_tools import Gate, effects, make_slow
 
 FORMS = {"elicitation": {}}
 UNKNOWN = -32602
-effects: list[str] = []
 
 
-class Held:
-    """What a tool waits for."""
-
-    def __init__(self) -> None:
-        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
-
-
-held: Held
-
-
-def make_registry() -> ToolRegistry:
-    registry = ToolRegistry()
-
-    @tool(registry)
-    async def last(text: str = "at last") -> str:
-        """Last until it may end."""
-        held.begun.set()
-        await held.go_on.wait()
-        effects.append(text)
-        return text
-
-    @tool(registry, permission="assistant.view_task")
-    async def inspect() -> dict[str, str]:
-        """Last, for those who may."""
-        await held.go_on.wait()
-        return {"found": "it"}
-
-    @tool(registry)
-    async def fail() -> str:
-        """Fail late."""
-        await held.go_on.wait()
-        raise ValueError("a secret")
-
-    @tool(registry)
-    async def inquire(ctx: RunContext[AgentDeps], amount: int) -> str:
-        """Ask late."""
-        await held.go_on.wait()
-        if not ctx.tool_call_approved:
-            raise ApprovalRequired({"x-confirm": f"Spend {amount}?"})
-        effects.append(f"spent {amount}")
-        return f"spent {amount}"
-
-    @tool(registry, requires_approval=True)
-    async def pay(amount: int) -> str:
-        """Ask at once, and last afterwards."""
-        await held.go_on.wait()
-        effects.append(f"paid {amount}")
-        return f"paid {amount}"
-
-    @tool(registry)
-    async def choose() -> str:
-        """Ask late for a word."""
-        await held.go_on.wait()
-        raise Question("Which one?", answer=str)
-
-    @tool(registry, destructive=True, confirm="Really wipe it?")
-    def wipe(what: str) -> dict[str, str]:
-        """Wipe something."""
-        effects.append(f"wiped {what}")
-        return {"wiped": what}
-
-    @tool(registry)
-    def echo(text: str) -> str:
-        """Repeat a text."""
-        return text
-
-    return registry
+held: Gate
 
 
 @pytest.fixture(autouse=True)
 async def mounted(settings: Any, monkeypatch: Any) -> AsyncIterator[None]:
     global held
-    held = Held()
-    effects.clear()
+    held = Gate()
+    monkeypatch.setattr(transcript_tools, "gates", lambda name: held)
     settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True, "TASK_AFTER_SECONDS": 0.05}}
-    serve_to_mcp(settings, make_registry())
+    serve_to_mcp(settings, make_slow()[0])
     monkeypatch.setattr(tasks, "POLL_SECONDS", 0.02)
     yield
-    held.go_on.set()
+    held.opened.set()
     await tasks.finish()
 
 
@@ -156,7 +89,7 @@ class Caller:
 
     async def settled(self, key: str) -> dict[str, Any]:
         """What is told of a task after its call has ended."""
-        held.go_on.set()
+        held.opened.set()
         await tasks.finish()
         return await self.get(key)
 
@@ -218,10 +151,10 @@ async def test_a_long_call_gives_a_handle_and_then_its_result(user: Any):
 async def test_a_client_without_tasks_waits_for_the_result(user: Any):
     plain = await caller_of(user, {})
     waits = asyncio.create_task(plain.call("last"))
-    await held.begun.wait()
+    await held.reached.wait()
     done, _ = await asyncio.wait([waits], timeout=0.2)
     assert not done
-    held.go_on.set()
+    held.opened.set()
     result = await waits
     assert (result["resultType"], result["content"][0]["text"]) == ("complete", "at last")
     assert not await ClientTask.objects.aexists()
@@ -270,7 +203,7 @@ async def test_a_late_approval_is_asked_of_the_client_and_the_call_is_executed_o
     for other in ({}, {"approval": yes}, {name: {"action": "perhaps"}}, {name: "yes"}):
         assert (await caller.ask("update", key, inputResponses=other))["result"]["resultType"] == "complete"
     assert (await caller.state(key), effects) == ("input_required", [])
-    held.go_on.clear()
+    held.opened.clear()
     twice = [caller.ask("update", key, inputResponses={name: yes}) for _ in range(5)]
     for answer in await asyncio.gather(*twice):
         assert answer["result"]["resultType"] == "complete"
@@ -316,7 +249,7 @@ async def test_a_cancelled_call_is_recorded_whenever_the_cancelling_comes(user: 
     monkeypatch.setattr(gate, "record_call", slow)
     caller = await caller_of(user)
     key = await caller.task("last")
-    held.go_on.set()
+    held.opened.set()
     await recording.wait()
     await caller.ask("cancel", key)
     await asyncio.sleep(0.2)
@@ -396,9 +329,9 @@ async def test_a_task_is_kept_for_a_day(user: Any, clock: Any):
 async def test_the_client_that_leaves_before_its_handle_loses_nothing_else(user: Any):
     caller = await caller_of(user)
     call = asyncio.create_task(caller.call("last"))
-    await held.begun.wait()
+    await held.reached.wait()
     call.cancel()
     await asyncio.gather(call, return_exceptions=True)
-    held.go_on.set()
+    held.opened.set()
     await asyncio.gather(*calls)
     assert (effects, await audited()) == (["at last"], [("last", "success", "")])

@@ -1,5 +1,6 @@
 """The agents that transcripts talk to: `agent: name` mounts one of `AGENTS`, in the place of that of urls.py."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,21 @@ AGENTS: dict[str, Callable[[], Agent]] = {}
 
 # What the tools have done.
 effects = urls.effects
+
+
+class Gate:
+    """A point at which a model or a tool waits until a step releases it."""
+
+    def __init__(self) -> None:
+        self.reached, self.opened = asyncio.Event(), asyncio.Event()
+
+    async def passed(self) -> None:
+        self.reached.set()
+        await self.opened.wait()
+
+
 # The gate of a name, at which a tool waits until a step releases it.
-gates: Callable[[str], Any] = {}.__getitem__
+gates: Callable[[str], Gate] = {}.__getitem__
 
 
 def agent(name: str) -> Callable[[Callable[[], Agent]], Callable[[], Agent]]:
