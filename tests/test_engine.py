@@ -45,9 +45,16 @@ def files(*names: str) -> list[str]:
 
 
 # What the part `fast` goes around: runs, streams, tokens, threads and rows.
-AROUND_FAST = files("test_run.py", "test_stream_deltas.py", "test_tokens.py", "test_queries.py", "test_middleware.py")
+AROUND_FAST = files(
+    "test_transcripts.py",
+    "test_run.py",
+    "test_stream_deltas.py",
+    "test_tokens.py",
+    "test_queries.py",
+    "test_middleware.py",
+)
 # What looks for files of the engine, or starts programs of the project.
-OF_A_PACKAGE = files("test_bundle.py", "test_commands.py", "test_interrupts.py", "test_manual.py")
+OF_A_PACKAGE = files("test_bundle.py", "test_commands.py", "test_manual.py", "test_run.py")
 
 
 @pytest.mark.parametrize("chosen", [[*AROUND_FAST, "--first-values"], *at_night(["tests"])], ids=["some", "all"])

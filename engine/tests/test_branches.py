@@ -6,8 +6,6 @@ from pydantic_ai.conversation_store import ConversationConflict
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from agui.stores.annotations import annotate
-from agui.testing import say
-from tests.conftest import Client, script
 from tests.test_stores import STORES
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
@@ -188,24 +186,3 @@ class TestForks:
         await add(store, prompt("u1"), answer("a1"))
         with pytest.raises(ConversationConflict):
             await store.fork_at("t", message_id=None, new_conversation_id="t", scope="alice")
-
-
-async def test_a_regenerated_answer_is_a_version_and_the_old_one_can_be_gone_back_to(client: Client):
-    from agui.stores.model import ModelConversationStore
-
-    question = {"id": "u1", "role": "user", "content": "Heads or tails?"}
-    with script(say("Heads"), say("Tails"), say("So be it")) as model:
-        await client.run(messages=[question])
-        await client.run(messages=[question])
-        store = ModelConversationStore()
-        first, second = (await store.branches("t1"))["u1"]
-        assert [first["current"], second["current"]] == [False, True]
-        assert await switch(store, "t1", first["id"])
-        await client.run("Fine")
-    assert [m["content"] for m in (await client.thread())["messages"]] == [
-        "Heads or tails?",
-        "Heads",
-        "Fine",
-        "So be it",
-    ]
-    assert "Tails" not in str(model.requests[2].messages)

@@ -47,21 +47,6 @@ async def test_an_edit_that_can_not_be_saved_changes_nothing(client: Client, mon
     assert texts(await client.thread()) == ["One", "A", "Two", "B"]
 
 
-async def test_an_edit_that_is_refused_changes_nothing(client: Client):
-    with script(say("A")):
-        await client.run(messages=[FIRST])
-    response = await client.post(run_input(messages=[FIRST], state={"text": ["not", "a", "text"]}))
-    assert response.status_code == 422
-    assert texts(await client.thread()) == ["One", "A"]
-
-
-async def test_another_try_begins_with_the_state_of_its_time(client: Client):
-    with script(call("note", text="Milk"), say("A"), say("B")):
-        await client.run(messages=[FIRST])
-        await client.run(messages=[FIRST])
-    assert (await client.thread())["state"] == {}
-
-
 async def test_a_server_that_shuts_down_keeps_what_there_is(client: Client):
     reached = asyncio.Event()
     with script(call("echo", text="done"), [say("Half"), wait(asyncio.Event(), reached)]):
@@ -111,19 +96,6 @@ async def test_what_a_run_did_is_kept_although_its_history_was_shortened(client:
     assert texts(await client.thread()) == ["One", "A", "Two", "B", "Three", None, "done", "Half"]
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3])
-async def test_a_turn_that_is_longer_than_the_window_is_read_from_its_question_on(client: Client, settings, limit):
-    settings.AGUI = {"HISTORY_MESSAGES": limit}
-    with script(call("echo", text="a"), call("wipe", what="disk", _id="c1"), say("Done")) as model:
-        events = await client.run("Wipe it")
-        answer = [
-            {"interruptId": one["id"], "status": "resolved", "payload": {"approved": True}}
-            for one in events[-1]["outcome"]["interrupts"]
-        ]
-        assert (await client.run(resume=answer))[-1]["type"] == "RUN_FINISHED"
-    assert "Wipe it" in str(model.requests[-1].messages[0])
-
-
 @pytest.mark.parametrize("user", [None, "nobody"])
 async def test_visitors_with_stale_cookies_share_nothing(transactional_db, monkeypatch, user):
     async def hook(request: Any) -> None:
@@ -158,15 +130,6 @@ async def test_a_message_and_the_use_of_its_files_are_written_together(client: C
     with script(say("A")):
         await client.run(messages=[message])
     assert await AttachmentUse.objects.filter(attachment=file, thread_id="t1").aexists()
-
-
-async def test_a_finished_run_has_no_code(client: Client, settings):
-    settings.AGUI = {"RUN_TIMEOUT_SECONDS": 0.3}
-    with script([wait(asyncio.Event())]):
-        events = await client.run("Go")
-    assert events[-1]["code"] == "timeout"
-    run = await Run.objects.aget()
-    assert (run.status, run.code) == (Run.Status.TIMED_OUT, "timeout")
 
 
 async def test_routes_work_where_requests_are_transactions(client: Client, monkeypatch):

@@ -18,13 +18,11 @@ from asgiref.sync import sync_to_async
 from daily import at_night
 from django.contrib import admin
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
-from django.core.cache import cache
 from django.core.handlers.asgi import ASGIHandler
 from django.db import connection
 from django.test import AsyncClient
 from django.urls import path
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel
 
 pytest.importorskip("fastmcp")
 
@@ -46,47 +44,15 @@ from agui.models import AuditRecord
 from agui.runs.shutdown import calls
 from agui.testing import ScriptedModel
 from tests.serving import serve_to_mcp, serving
+from tests.transcript_tools import effects, make_shop
 
 PAGE = "/agent/mcp/approvals/"
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
-effects: list[str] = []
-
-
-def make_registry() -> ToolRegistry:
-    registry = ToolRegistry()
-
-    @tool(registry, destructive=True, confirm="Really wipe it?")
-    def wipe(what: str, times: int = 1) -> dict[str, str]:
-        """Wipe something."""
-        effects.append(f"wiped {what} {times}")
-        return {"wiped": what}
-
-    @tool(registry, requires_approval=True)
-    def pay(amount: int, to: str = "Bo", pin: SecretStr | None = None) -> str:
-        """Pay an amount."""
-        effects.append(f"paid {amount} to {to}" + (f" with {pin.get_secret_value()}" if pin else ""))
-        return f"paid {amount}"
-
-    @tool(registry)
-    def transfer(ctx: RunContext[AgentDeps], amount: int) -> str:
-        """Ask in words that are made from the arguments."""
-        if not ctx.tool_call_approved:
-            raise ApprovalRequired({"x-confirm": f"Transfer {amount}?"})
-        effects.append(f"transferred {amount}")
-        return "transferred"
-
-    @tool(registry)
-    def echo(text: str) -> str:
-        """Repeat a text."""
-        return text
-
-    return registry
 
 
 @pytest.fixture(autouse=True)
 def mounted(settings: Any) -> None:
-    effects.clear()
-    serve_to_mcp(settings, make_registry())
+    serve_to_mcp(settings, make_shop()[0])
 
 
 @asynccontextmanager
@@ -246,35 +212,6 @@ async def test_arguments_are_kept_encrypted_and_secrets_are_shown_to_nobody(user
     assert (row["result"], row["form"]["question"], "arguments" in row) == ("paid 5", 'Run "Pay"?', False)
 
 
-async def test_a_denial_tells_its_reason_once(user: Any):
-    raw, person = await raw_of(user), await person_of(user)
-    question = await raw.waiting()
-    assert (await person.decide(question, "deny", reason="Too\nmuch")).status_code == 303
-    words = "The user denied this. Nothing was done. Their reason: Too much"
-    again = (await raw.call("pay", {"amount": 5}))["result"]
-    assert (again["isError"], again["content"][0]["text"]) == (True, words)
-    assert await raw.status(question) == ("denied", words)
-    assert (await raw.waiting()).pk != question.pk
-    assert effects == []
-    record = await AuditRecord.objects.aget()
-    assert (record.outcome, record.error, record.approved_by) == ("denied", words, "")
-
-
-async def test_a_person_changes_arguments(user: Any):
-    raw, person = await raw_of(user), await person_of(user)
-    question = await raw.waiting(arguments={"amount": 5, "pin": "hunter2"})
-    wrong = await person.decide(question, **{"argument-0": "five"})
-    assert wrong.status_code == 422
-    assert 'aria-invalid="true"' in wrong.content.decode()
-    assert ">\nfive</textarea>" in wrong.content.decode()
-    # The secret one is no field, and a value of the client's own that is not shown can't be set.
-    await person.decide(question, **{"argument-0": "7", "argument-1": "Dora", "argument-2": "0000"})
-    assert effects == ["paid 7 to Dora with hunter2"]
-    record = await AuditRecord.objects.aget()
-    assert record.arguments == {"amount": 7, "pin": "[redacted]", "to": "Dora"}
-    assert record.proposed == {"amount": 5, "pin": "[redacted]"}
-
-
 async def test_what_was_not_touched_arrives_as_it_was_sent(user: Any, settings: Any):
     registry, got = ToolRegistry(), []
 
@@ -301,39 +238,6 @@ async def test_what_was_not_touched_arrives_as_it_was_sent(user: Any, settings: 
     assert "characters that can't be seen" in page
     await person.decide(question, **form, **{"argument-4": "true"})
     assert got == [("\na\r\nb  ", 1e3, sent["items"], None, True)]
-
-
-async def test_arguments_that_nobody_may_change_stay(user: Any, settings: Any):
-    registry = ToolRegistry()
-
-    @tool(registry, requires_approval=True, editable=["note"])
-    def send(to: str, note: str = "") -> str:
-        """Send a note."""
-        effects.append(f"{to}: {note}")
-        return "sent"
-
-    serve_to_mcp(settings, registry)
-    raw, person = await raw_of(user), await person_of(user)
-    question = await raw.waiting("send", {"to": "Bo"})
-    await person.decide(question, **{"argument-0": "Mallory", "argument-1": "Hi"})
-    assert effects == ["Bo: Hi"]
-
-
-async def test_a_question_made_from_the_arguments_is_asked_anew_when_they_change(user: Any):
-    raw, person = await raw_of(user), await person_of(user)
-    question = await raw.waiting("transfer", {"amount": 5})
-    page = await person.read(question)
-    assert "Transfer 5?" in page
-    await person.decide(question, **{"argument-0": "500"})
-    assert effects == []
-    # What was shown before is decided no longer.
-    stale = await person.http.post(f"{PAGE}{question.pk}/", {**fields_of(page), "do": "approve"})
-    assert stale.status_code == 409
-    assert effects == []
-    assert "Transfer 500?" in await person.read(question)
-    await person.decide(question)
-    assert effects == ["transferred 500"]
-    assert await raw.status(question) == ("done", "transferred")
 
 
 async def test_text_that_imitates_the_page_is_inert(user: Any, settings: Any):
@@ -425,55 +329,7 @@ async def test_a_client_of_2025_opens_the_page_for_its_user(user: Any):
     assert effects == ["wiped disk 1"]
 
 
-LINKS = {"elicitation": {"url": {}}}
-OPENED = {"approval": {"action": "accept", "content": {"approval": True}}}
-
-
-async def test_a_state_with_a_link_executes_nothing(user: Any, other: Any, clock: Any):
-    raw, elsewhere, stranger = await raw_of(user, LINKS), await raw_of(user, LINKS), await raw_of(other, LINKS)
-    person = await person_of(user)
-
-    async def state() -> str:
-        result = (await raw.call("pay", {"amount": 5}))["result"]
-        assert result["inputRequests"]["approval"]["params"]["mode"] == "url"
-        return str(result["requestState"])
-
-    sealed = await state()
-    for _ in range(3):
-        waits = await raw.call("pay", {"amount": 5}, requestState=sealed, inputResponses=OPENED)
-        assert waits["result"]["structuredContent"]["approval"]["state"] == "pending"
-    refused = [
-        await raw.call("pay", {"amount": 6}, requestState=sealed, inputResponses=OPENED),
-        await elsewhere.call("pay", {"amount": 5}, requestState=sealed, inputResponses=OPENED),
-        await stranger.call("pay", {"amount": 5}, requestState=sealed, inputResponses=OPENED),
-        await raw.call("pay", {"amount": 5}, requestState=sealed[:-2], inputResponses=OPENED),
-    ]
-    assert all("error" in answer for answer in refused)
-    assert effects == []
-    question = await ClientQuestion.objects.aget()
-    await person.decide(question)
-    for _ in range(3):
-        done = await raw.call("pay", {"amount": 5}, requestState=sealed, inputResponses=OPENED)
-        assert done["result"]["content"][0]["text"] == "paid 5"
-    assert effects == ["paid 5 to Bo"]
-
-
 # --- Decisions that count for nothing
-
-
-async def test_two_clients_of_one_user_have_nothing_of_each_other(user: Any, other: Any):
-    raw, elsewhere, stranger = await raw_of(user), await raw_of(user), await raw_of(other)
-    person = await person_of(user)
-    question = await raw.waiting()
-    unknown = ("", "There is no such approval, or it is kept no longer.")
-    assert await elsewhere.status(question) == await stranger.status(question) == unknown
-    # The same call of another client is another call.
-    assert (await elsewhere.waiting()).pk != question.pk
-    await person.decide(question)
-    assert await elsewhere.status(question) == unknown
-    assert (await elsewhere.call("pay", {"amount": 5}))["result"]["structuredContent"]["approval"]["state"] == "pending"
-    assert await raw.status(question) == ("done", "paid 5")
-    assert effects == ["paid 5 to Bo"]
 
 
 @pytest.mark.parametrize("times", [10, *at_night(100)])
@@ -584,48 +440,11 @@ def test_of_threads_at_once_one_claims_a_call(user: Any):
     assert [sum(of_row) for of_row in zip(*claims, strict=True)] == [1] * len(rows)
 
 
-async def serve_to_inspectors(user: Any, settings: Any) -> Permission:
-    """Serve a tool that needs a permission, and give it to the user."""
-    registry = ToolRegistry()
-
-    @tool(registry, requires_approval=True, permission="agui.view_run")
-    def inspect() -> str:
-        """Inspect."""
-        effects.append("inspected")
-        return "a secret"
-
-    serve_to_mcp(settings, registry)
-    permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
-    await user.user_permissions.aadd(permission)
-    return permission
-
-
-async def test_the_decision_executes_with_the_rights_of_that_moment(user: Any, settings: Any):
-    await serve_to_inspectors(user, settings)
-    raw, person = await raw_of(user), await person_of(user)
-    question = await raw.waiting("inspect", {})
-    await user.user_permissions.aclear()
-    await person.decide(question)
-    assert effects == []
-    assert await raw.status(question) == ("denied", "The user is not allowed to do this any more. Nothing was done.")
-
-
-async def test_a_result_is_told_to_those_who_may_still_use_the_tool(user: Any, settings: Any):
-    permission = await serve_to_inspectors(user, settings)
-    raw, person = await raw_of(user), await person_of(user)
-    question = await raw.waiting("inspect", {})
-    await person.decide(question)
-    await user.user_permissions.aclear()
-    assert await raw.status(question) == ("", "This was decided, and you may not see its result any more.")
-    await user.user_permissions.aadd(permission)
-    assert await raw.status(question) == ("done", "a secret")
-
-
 async def test_a_disabled_account_executes_nothing(user: Any, settings: Any):
     async def anybody(request: Any) -> Any:
         return await get_user_model().objects.filter(pk=user.pk).afirst()
 
-    view = DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([])), get_user=anybody)
+    view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])), get_user=anybody)
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting()
@@ -634,55 +453,6 @@ async def test_a_disabled_account_executes_nothing(user: Any, settings: Any):
     await person.decide(question)
     assert effects == []
     assert (await raw.status(question))[0] == "denied"
-
-
-async def test_a_tool_that_has_changed_or_is_gone_executes_nothing(user: Any, settings: Any):
-    raw, person = await raw_of(user), await person_of(user)
-    changed, gone = await raw.waiting(), await raw.waiting("wipe", {"what": "disk"})
-    registry = ToolRegistry()
-
-    @tool(registry, requires_approval=True, confirm="Pay?")
-    def pay(amount: int) -> str:
-        """Pay an amount."""
-        effects.append("paid")
-        return "paid"
-
-    serve_to_mcp(settings, registry)
-    assert (await person.decide(changed)).status_code == (await person.decide(gone)).status_code == 303
-    assert effects == []
-    assert (await raw.status(changed))[1].startswith("The tool has changed since the user was asked.")
-    assert (await raw.status(gone))[1].startswith("This tool no longer exists.")
-
-
-async def test_a_state_of_a_tool_that_has_changed_asks_anew(user: Any, settings: Any):
-    raw = await raw_of(user, LINKS)
-    asked = (await raw.call("pay", {"amount": 5}))["result"]
-    registry = ToolRegistry()
-
-    @tool(registry, requires_approval=True, confirm="Pay?")
-    def pay(amount: int) -> str:
-        """Pay an amount."""
-        return "paid"
-
-    serve_to_mcp(settings, registry)
-    again = await raw.call("pay", {"amount": 5}, requestState=asked["requestState"], inputResponses=OPENED)
-    assert again["result"]["inputRequests"]["approval"]["params"]["message"] == "Pay?"
-
-
-async def test_nobody_decides_late(user: Any, clock: Any, settings: Any):
-    settings.AGUI = {**settings.AGUI, "INTERRUPT_EXPIRES_SECONDS": 100}
-    raw, person = await raw_of(user), await person_of(user)
-    question = await raw.waiting()
-    await person.read(question)
-    clock.advance(101)
-    assert (await person.decide(question)).status_code == 409
-    assert (await raw.status(question))[0] == "expired"
-    assert "expired" in await person.read(question)
-    again = await raw.waiting()
-    assert again.pk != question.pk
-    await question.arefresh_from_db()
-    assert question.state == "expired"
-    assert effects == []
 
 
 async def test_a_call_whose_process_has_died_never_runs_again(user: Any, clock: Any):
@@ -748,27 +518,11 @@ async def test_a_call_outlives_the_page(user: Any, settings: Any, monkeypatch: p
     assert await raw.status(question) == ("done", "done")
 
 
-async def test_limits_refuse_a_decision_that_can_be_made_later(user: Any, settings: Any):
-    raw, person = await raw_of(user), await person_of(user)
-    question = await raw.waiting()
-    settings.AGUI = {**settings.AGUI, "THROTTLE": {"USER": "1/hour"}}
-    cache.clear()
-    await raw.call("echo", {"text": "x"})
-    response = await person.decide(question)
-    assert response.status_code == 409
-    assert "Try again in" in response.content.decode()
-    assert "Too many messages" in (await raw.status(question))[1]
-    assert effects == []
-    settings.AGUI = {**settings.AGUI, "THROTTLE": {}}
-    await person.decide(question)
-    assert effects == ["paid 5 to Bo"]
-
-
 # --- Sizes, keys, and who can't be asked
 
 
 async def test_hostile_sizes(user: Any, settings: Any):
-    registry = make_registry()
+    registry = make_shop()[0]
 
     @tool(registry, requires_approval=True)
     def gather(what: str, options: dict[str, int]) -> str:
@@ -844,7 +598,7 @@ async def test_a_value_of_another_row_is_not_read(user: Any):
 
 
 async def test_a_visitor_can_approve_nothing(settings: Any, transactional_db: None):
-    view = DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([])), require_authenticated=False)
+    view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])), require_authenticated=False)
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
     visitor = Raw.__new__(Raw)
     visitor.http, visitor.capabilities, visitor.token = AsyncClient(), {}, {}
@@ -855,7 +609,7 @@ async def test_a_visitor_can_approve_nothing(settings: Any, transactional_db: No
 
 
 async def test_without_the_page_nothing_waits(user: Any, settings: Any):
-    view = McpView(DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([]))).endpoint)
+    view = McpView(DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([]))).endpoint)
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [path("agent/mcp/", view)]})
     raw = await raw_of(user)
     assert "Unknown tool" in (await raw.call("pay", {"amount": 5}))["error"]["message"]
@@ -897,7 +651,7 @@ async def test_a_tool_with_a_schema_of_its_results_may_wait(user: Any, settings:
 
 
 async def test_a_resource_asks_for_nothing(user: Any, settings: Any):
-    registry = make_registry()
+    registry = make_shop()[0]
 
     @resource(registry, "shop://stock")
     def stock(ctx: RunContext[AgentDeps]) -> str:
@@ -912,7 +666,7 @@ async def test_a_resource_asks_for_nothing(user: Any, settings: Any):
 
 
 async def test_the_admin_shows_what_waits_and_no_secret(user: Any, settings: Any):
-    view = DjangoAGUIView(make_registry(), AgentConfig(model=ScriptedModel([])))
+    view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])))
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view), path("admin/", admin.site.urls)]})
     question = await (await raw_of(user)).waiting(arguments={"amount": 5, "pin": "hunter2"})
     user.is_staff = user.is_superuser = True

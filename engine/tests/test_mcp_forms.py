@@ -323,18 +323,6 @@ def is_refused(answer: dict[str, Any]) -> bool:
 
 
 @pytest.mark.database
-async def test_a_good_state_runs_once(user: Any):
-    raw = await sync_to_async(Raw)(user)
-    state = await raw.asked()
-    done = await raw.call(requestState=state, inputResponses=YES)
-    assert done["result"]["content"][0]["text"] == "paid 5"
-    for _ in range(3):
-        again = await raw.call(requestState=state, inputResponses=YES)
-        assert again["error"]["code"] == types.INVALID_PARAMS
-    assert effects == ["paid 5"]
-
-
-@pytest.mark.database
 async def test_of_answers_at_once_one_runs(user: Any):
     raw = await sync_to_async(Raw)(user)
     state = await raw.asked()
@@ -363,32 +351,6 @@ async def test_a_thousand_forged_states_run_nothing(user: Any, other: Any, setti
     assert not await AuditRecord.objects.aexists()
 
 
-async def test_a_state_of_something_else_runs_nothing(user: Any, other: Any, settings: Any):
-    mine, mine_elsewhere = await sync_to_async(Raw)(user), await sync_to_async(Raw)(user)
-    theirs = await sync_to_async(Raw)(other)
-    state = await mine.asked()
-    moved = {
-        "arguments": await mine.call(arguments={"amount": 6}, requestState=state, inputResponses=YES),
-        "tool": await mine.call("inquire", {}, requestState=state, inputResponses=YES),
-        "user": await theirs.call(requestState=state, inputResponses=YES),
-        "client": await mine_elsewhere.call(requestState=state, inputResponses=YES),
-    }
-    assert all(map(is_refused, moved.values())), moved
-    settings.SECRET_KEY = "another key that is long enough for anything, and new"
-    assert is_refused(await mine.call(requestState=state, inputResponses=YES))
-    settings.SECRET_KEY_FALLBACKS = ["test"]
-    assert effects == []
-
-
-async def test_a_late_answer_runs_nothing(user: Any, clock: Any):
-    raw = await sync_to_async(Raw)(user)
-    state = await raw.asked()
-    clock.advance(601)
-    answer = await raw.call(requestState=state, inputResponses=YES)
-    assert answer["error"]["code"] == types.INVALID_PARAMS
-    assert effects == []
-
-
 async def test_after_a_change_of_the_key_open_forms_can_be_answered(user: Any, settings: Any):
     raw = await sync_to_async(Raw)(user)
     state = await raw.asked()
@@ -396,21 +358,6 @@ async def test_after_a_change_of_the_key_open_forms_can_be_answered(user: Any, s
     settings.SECRET_KEY = "another key that is long enough for anything, and new"
     assert "result" in await raw.call(requestState=state, inputResponses=YES)
     assert effects == ["paid 5"]
-
-
-@pytest.mark.parametrize(
-    "responses",
-    [
-        YES,
-        {"approval": {"action": "accept", "content": {}}, "other": {"action": "accept"}},
-        {"question": {"action": "accept", "content": {"approval": True}}},
-    ],
-)
-async def test_an_answer_without_a_state_is_asked_for(user: Any, responses: Any):
-    raw = await sync_to_async(Raw)(user)
-    answer = await raw.call(inputResponses=responses)
-    assert answer["result"]["resultType"] == "input_required"
-    assert effects == []
 
 
 ODD = "a\x00b\ud800c"
@@ -454,66 +401,6 @@ async def test_half_of_a_character_is_asked_about(user: Any, settings: Any):
     raw = await sync_to_async(Raw)(user)
     assert await raw.asked(name="label", arguments={})
     assert "\x00" not in (await ClientQuestion.objects.aget()).form["message"]
-
-
-async def test_a_missing_answer_is_asked_for_again(user: Any):
-    raw = await sync_to_async(Raw)(user)
-    state = await raw.asked()
-    again = (await raw.call(requestState=state, inputResponses={}))["result"]
-    assert again["resultType"] == "input_required"
-    assert "result" in await raw.call(requestState=again["requestState"], inputResponses=YES)
-    assert effects == ["paid 5"]
-    assert await ClientQuestion.objects.acount() == 1
-
-
-async def test_a_wrong_answer_is_asked_for_again(user: Any):
-    raw = await sync_to_async(Raw)(user)
-    state = await raw.asked(name="book", arguments={})
-    wrong = {"question": {"action": "accept", "content": {"row": 0}}}
-    again = (await raw.call("book", {}, requestState=state, inputResponses=wrong))["result"]
-    assert again["resultType"] == "input_required"
-
-
-async def test_who_declares_no_forms_can_send_no_answer(user: Any):
-    state = await (await sync_to_async(Raw)(user)).asked()
-    mute = await sync_to_async(Raw)(user, {})
-    answer = await mute.call(requestState=state, inputResponses=YES)
-    assert "error" in answer
-    assert effects == []
-
-
-@pytest.mark.parametrize("value", [False, None, "true", 1, [True]])
-async def test_only_true_approves(user: Any, value: Any):
-    raw = await sync_to_async(Raw)(user)
-    state = await raw.asked()
-    await raw.call(
-        requestState=state, inputResponses={"approval": {"action": "accept", "content": {"approval": value}}}
-    )
-    assert effects == []
-
-
-async def test_another_definition_is_asked_about_anew(user: Any, settings: Any):
-    raw = await sync_to_async(Raw)(user)
-    state = await raw.asked()
-    serve_to_mcp(settings, make_registry(confirm="Pay it twice?"))
-    answer = (await raw.call(requestState=state, inputResponses=YES))["result"]
-    assert answer["resultType"] == "input_required"
-    assert answer["inputRequests"]["approval"]["params"]["message"].startswith("Pay it twice?")
-    assert effects == []
-
-
-@pytest.mark.parametrize("is_allowed", [False, True])
-async def test_a_form_approves_a_destructive_tool_only_if_the_project_says_so(
-    user: Any, settings: Any, is_allowed: bool
-):
-    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True, "DESTRUCTIVE_BY_FORM": is_allowed}}
-    raw = await sync_to_async(Raw)(user)
-    result = (await raw.call("wipe", {}))["result"]
-    assert (result["resultType"] == "input_required") == is_allowed
-    assert ("approval" in result.get("structuredContent", {})) != is_allowed
-    if is_allowed:
-        await raw.call("wipe", {}, requestState=result["requestState"], inputResponses=YES)
-    assert effects == ["wiped"] * is_allowed
 
 
 # --- Forms

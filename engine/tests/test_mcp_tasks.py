@@ -8,16 +8,13 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import Permission
 from django.test import AsyncClient
 
 pytest.importorskip("fastmcp")
 
 from mcp import MCPError
 from mcp_message import TASKS, message_of_2026
-from pydantic_ai import ApprovalRequired, RunContext
 
-from agui import AgentDeps, Question, ToolRegistry, tool
 from agui.contrib.mcp import approvals, gate, task_rows, tasks
 from agui.contrib.mcp.approvals import version_of
 from agui.contrib.mcp.models import ClientQuestion, ClientTask
@@ -25,92 +22,27 @@ from agui.http.tokens import create_token
 from agui.models import AuditRecord
 from agui.runs.processes import process_name
 from agui.runs.shutdown import calls, end_runs
+from tests import transcript_tools
 from tests.serving import serve_to_mcp
+from tests.transcript_tools import Gate, effects, make_slow
 
 FORMS = {"elicitation": {}}
 UNKNOWN = -32602
-effects: list[str] = []
 
 
-class Held:
-    """What a tool waits for."""
-
-    def __init__(self) -> None:
-        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
-
-
-held: Held
-
-
-def make_registry() -> ToolRegistry:
-    registry = ToolRegistry()
-
-    @tool(registry)
-    async def last(text: str = "at last") -> str:
-        """Last until it may end."""
-        held.begun.set()
-        await held.go_on.wait()
-        effects.append(text)
-        return text
-
-    @tool(registry, permission="assistant.view_task")
-    async def inspect() -> dict[str, str]:
-        """Last, for those who may."""
-        await held.go_on.wait()
-        return {"found": "it"}
-
-    @tool(registry)
-    async def fail() -> str:
-        """Fail late."""
-        await held.go_on.wait()
-        raise ValueError("a secret")
-
-    @tool(registry)
-    async def inquire(ctx: RunContext[AgentDeps], amount: int) -> str:
-        """Ask late."""
-        await held.go_on.wait()
-        if not ctx.tool_call_approved:
-            raise ApprovalRequired({"x-confirm": f"Spend {amount}?"})
-        effects.append(f"spent {amount}")
-        return f"spent {amount}"
-
-    @tool(registry, requires_approval=True)
-    async def pay(amount: int) -> str:
-        """Ask at once, and last afterwards."""
-        await held.go_on.wait()
-        effects.append(f"paid {amount}")
-        return f"paid {amount}"
-
-    @tool(registry)
-    async def choose() -> str:
-        """Ask late for a word."""
-        await held.go_on.wait()
-        raise Question("Which one?", answer=str)
-
-    @tool(registry, destructive=True, confirm="Really wipe it?")
-    def wipe(what: str) -> dict[str, str]:
-        """Wipe something."""
-        effects.append(f"wiped {what}")
-        return {"wiped": what}
-
-    @tool(registry)
-    def echo(text: str) -> str:
-        """Repeat a text."""
-        return text
-
-    return registry
+held: Gate
 
 
 @pytest.fixture(autouse=True)
 async def mounted(settings: Any, monkeypatch: Any) -> AsyncIterator[None]:
     global held
-    held = Held()
-    effects.clear()
+    held = Gate()
+    monkeypatch.setattr(transcript_tools, "gates", lambda name: held)
     settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True, "TASK_AFTER_SECONDS": 0.05}}
-    serve_to_mcp(settings, make_registry())
+    serve_to_mcp(settings, make_slow()[0])
     monkeypatch.setattr(tasks, "POLL_SECONDS", 0.02)
     yield
-    held.go_on.set()
+    held.opened.set()
     await tasks.finish()
 
 
@@ -157,7 +89,7 @@ class Caller:
 
     async def settled(self, key: str) -> dict[str, Any]:
         """What is told of a task after its call has ended."""
-        held.go_on.set()
+        held.opened.set()
         await tasks.finish()
         return await self.get(key)
 
@@ -216,44 +148,16 @@ async def test_a_long_call_gives_a_handle_and_then_its_result(user: Any):
     assert "done" not in row.result
 
 
-@pytest.mark.usefixtures("patient")
-async def test_a_short_call_gets_the_result_itself(user: Any):
-    caller = await caller_of(user)
-    assert (await caller.call("echo", text="x"))["content"][0]["text"] == "x"
-    assert not await ClientTask.objects.aexists()
-
-
 async def test_a_client_without_tasks_waits_for_the_result(user: Any):
     plain = await caller_of(user, {})
     waits = asyncio.create_task(plain.call("last"))
-    await held.begun.wait()
+    await held.reached.wait()
     done, _ = await asyncio.wait([waits], timeout=0.2)
     assert not done
-    held.go_on.set()
+    held.opened.set()
     result = await waits
     assert (result["resultType"], result["content"][0]["text"]) == ("complete", "at last")
     assert not await ClientTask.objects.aexists()
-
-
-async def test_the_server_says_that_it_has_tasks(user: Any):
-    caller = await caller_of(user)
-    discovered = (await caller.send("server/discover", ""))["result"]
-    assert discovered["capabilities"]["extensions"] == TASKS["extensions"]
-
-
-async def test_a_structured_result_is_that_of_the_call(user: Any):
-    permission = await Permission.objects.aget(codename="view_task")
-    await user.user_permissions.aadd(permission)
-    caller = await caller_of(user)
-    told = await caller.settled(await caller.task("inspect"))
-    assert told["result"]["structuredContent"] == {"found": "it"}
-
-
-async def test_a_failure_of_the_tool_is_a_result(user: Any):
-    caller = await caller_of(user)
-    failed = await caller.settled(await caller.task("fail"))
-    assert (failed["status"], failed["result"]["isError"]) == ("completed", True)
-    assert "secret" not in json.dumps(failed)
 
 
 @pytest.mark.parametrize(
@@ -274,42 +178,6 @@ async def test_a_failure_of_the_server_is_an_error(user: Any, monkeypatch: Any, 
 
 
 # --- Whose it is
-
-
-@pytest.mark.parametrize("method", ["get", "update", "cancel"])
-async def test_nobody_else_has_the_task(user: Any, other: Any, method: str):
-    mine = await caller_of(user)
-    key = await mine.task("last")
-    params: dict[str, Any] = {"inputResponses": {}} if method == "update" else {}
-    for stranger in (await caller_of(other), await caller_of(user)):
-        assert await stranger.code(method, key, **params) == UNKNOWN
-    for forged in (str(uuid4()), "x", "", "' OR 1=1", key.upper() + "0"):
-        assert await mine.code(method, forged, **params) == UNKNOWN
-    plain = await caller_of(user, {})
-    plain.token = mine.token
-    answer = await plain.ask(method, key, **params)
-    assert answer["error"]["code"] == -32021
-    assert answer["error"]["data"] == {"requiredCapabilities": TASKS}
-    # The header is what a proxy has seen.
-    elsewhere = await mine.send(f"tasks/{method}", str(uuid4()), taskId=key, **params)
-    assert elsewhere["error"]["code"] == -32020
-    assert (await mine.settled(key))["status"] == "completed"
-
-
-async def test_rights_are_looked_at_again(user: Any):
-    permission = await Permission.objects.aget(codename="view_task")
-    await user.user_permissions.aadd(permission)
-    caller = await caller_of(user)
-    key = await caller.task("inspect")
-    held.go_on.set()
-    await tasks.finish()
-    await user.user_permissions.aclear()
-    assert await caller.code("get", key) == UNKNOWN
-    await user.user_permissions.aadd(permission)
-    assert await caller.state(key) == "completed"
-    user.is_active = False
-    await user.asave()
-    assert "error" in await caller.ask("get", key)
 
 
 async def test_a_client_of_2025_has_no_tasks(user: Any):
@@ -335,7 +203,7 @@ async def test_a_late_approval_is_asked_of_the_client_and_the_call_is_executed_o
     for other in ({}, {"approval": yes}, {name: {"action": "perhaps"}}, {name: "yes"}):
         assert (await caller.ask("update", key, inputResponses=other))["result"]["resultType"] == "complete"
     assert (await caller.state(key), effects) == ("input_required", [])
-    held.go_on.clear()
+    held.opened.clear()
     twice = [caller.ask("update", key, inputResponses={name: yes}) for _ in range(5)]
     for answer in await asyncio.gather(*twice):
         assert answer["result"]["resultType"] == "complete"
@@ -356,37 +224,6 @@ async def test_of_two_answers_that_find_the_same_question_one_counts(user: Any):
     assert [await sync_to_async(task_rows.resume)(seen) for _ in range(2)] == [True, False]
 
 
-@pytest.mark.parametrize("answer", [{"action": "decline"}, {"action": "accept", "content": {"approval": False}}])
-async def test_a_no_does_nothing(user: Any, answer: Any):
-    caller = await caller_of(user, {**TASKS, **FORMS})
-    key = await caller.task("inquire", amount=5)
-    [name] = (await caller.settled(key))["inputRequests"]
-    await caller.ask("update", key, inputResponses={name: answer})
-    told = await caller.settled(key)
-    assert (told["result"]["isError"], effects) == (True, [])
-    assert text_of(told) == "The user declined. Nothing was done."
-
-
-async def test_a_late_question_gets_its_answer(user: Any):
-    caller = await caller_of(user, {**TASKS, **FORMS})
-    key = await caller.task("choose")
-    [name] = (await caller.settled(key))["inputRequests"]
-    await caller.ask("update", key, inputResponses={name: {"action": "accept", "content": {"answer": "this"}}})
-    assert text_of(await caller.settled(key)) == "this"
-
-
-async def test_a_question_that_nobody_answers_ends_the_task(user: Any, clock: Any):
-    caller = await caller_of(user, {**TASKS, **FORMS})
-    key = await caller.task("inquire", amount=5)
-    [name] = (await caller.settled(key))["inputRequests"]
-    clock.advance(601)
-    told = await caller.get(key)
-    assert (told["status"], told["result"]["isError"]) == ("completed", True)
-    await caller.ask("update", key, inputResponses={name: {"action": "accept", "content": {"approval": True}}})
-    assert await caller.settled(key) == told
-    assert effects == []
-
-
 async def test_an_answer_counts_for_its_own_task_alone(user: Any):
     caller = await caller_of(user, {**TASKS, **FORMS})
     keys = [await caller.task("inquire", amount=amount) for amount in (5, 500)]
@@ -396,93 +233,7 @@ async def test_an_answer_counts_for_its_own_task_alone(user: Any):
     assert effects == []
 
 
-@pytest.mark.parametrize("do", ["approve", "deny"])
-@pytest.mark.usefixtures("patient")
-async def test_a_call_that_waits_on_the_page_is_a_task(user: Any, do: str):
-    caller, person = await caller_of(user), await person_of(user)
-    key = await caller.task("wipe", what="disk")
-    again = await caller.task("wipe", what="disk")
-    question = await ClientQuestion.objects.aget()
-    waits = await caller.get(key)
-    assert (waits["status"], again) == ("working", key)
-    assert f"/agent/mcp/approvals/{question.pk}/" in waits["statusMessage"]
-    assert await person.decide(question, do) == 303
-    told = await caller.get(key)
-    assert told["status"] == "completed"
-    if do == "approve":
-        assert (told["result"]["structuredContent"], effects) == ({"wiped": "disk"}, ["wiped disk"])
-    else:
-        assert (told["result"]["isError"], effects) == (True, [])
-    assert told == await caller.get(key)
-    assert [outcome for _, outcome, _ in await audited()] == ["success" if do == "approve" else "denied"]
-    # The result is that of one call: the next one is asked about.
-    assert await caller.task("wipe", what="disk") != key
-
-
-@pytest.mark.usefixtures("patient")
-async def test_a_call_that_asks_early_is_answered_first_and_then_a_task(user: Any, settings: Any):
-    caller = await caller_of(user, {**TASKS, **FORMS})
-    asked = await caller.call("pay", amount=5)
-    assert (asked["resultType"], "taskId" in asked) == ("input_required", False)
-    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True, "TASK_AFTER_SECONDS": 0.05}}
-    yes = {"approval": {"action": "accept", "content": {"approval": True}}}
-    params = {"inputResponses": yes, "requestState": asked["requestState"]}
-    handle = (await caller.send("tools/call", "pay", name="pay", arguments={"amount": 5}, **params))["result"]
-    assert (handle["resultType"], "requestState" in handle, effects) == ("task", False, [])
-    assert text_of(await caller.settled(handle["taskId"])) == "paid 5"
-    # The answer is used up.
-    again = await caller.send("tools/call", "pay", name="pay", arguments={"amount": 5}, **params)
-    assert (again["error"]["code"], effects) == (UNKNOWN, ["paid 5"])
-
-
-@pytest.mark.usefixtures("patient")
-async def test_a_client_that_opens_links_gets_the_link_first(user: Any):
-    caller = await caller_of(user, {**TASKS, "elicitation": {"url": {}}})
-    asked = await caller.call("wipe", what="disk")
-    assert asked["resultType"] == "input_required"
-    opened = {"approval": {"action": "accept"}}
-    params = {"inputResponses": opened, "requestState": asked["requestState"]}
-    handle = (await caller.send("tools/call", "wipe", name="wipe", arguments={"what": "disk"}, **params))["result"]
-    assert (handle["resultType"], handle["status"], effects) == ("task", "working", [])
-    person = await person_of(user)
-    await person.decide(await ClientQuestion.objects.aget(), "approve")
-    assert await caller.state(handle["taskId"]) == "completed"
-
-
-async def test_a_call_that_asks_late_waits_on_the_page(user: Any):
-    caller, person = await caller_of(user), await person_of(user)
-    key = await caller.task("inquire", amount=5)
-    waits = await caller.settled(key)
-    assert (waits["status"], "approvals" in waits["statusMessage"]) == ("working", True)
-    await person.decide(await ClientQuestion.objects.aget(), "approve")
-    assert text_of(await caller.settled(key)) == "spent 5"
-    assert effects == ["spent 5"]
-
-
 # --- Cancelling
-
-
-async def test_a_cancelled_call_stops_and_says_so(user: Any):
-    caller = await caller_of(user)
-    key = await caller.task("last")
-    acked = (await caller.ask("cancel", key))["result"]
-    assert not {"taskId", "status"} & acked.keys()
-    await tasks.finish()
-    told = await caller.get(key)
-    assert (told["status"], "result" in told) == ("cancelled", False)
-    assert await caller.settled(key) == told
-    assert effects == []
-    [(name, outcome, error)] = await audited()
-    assert (name, outcome) == ("last", "failed")
-    assert error == "The client cancelled this while it was at work. It may have been done in part."
-
-
-async def test_cancelling_after_the_end_changes_nothing(user: Any):
-    caller = await caller_of(user)
-    key = await caller.task("last")
-    told = await caller.settled(key)
-    assert "result" in await caller.ask("cancel", key)
-    assert await caller.settled(key) == told
 
 
 async def test_a_cancelled_call_is_recorded_whenever_the_cancelling_comes(user: Any, monkeypatch: Any):
@@ -498,45 +249,13 @@ async def test_a_cancelled_call_is_recorded_whenever_the_cancelling_comes(user: 
     monkeypatch.setattr(gate, "record_call", slow)
     caller = await caller_of(user)
     key = await caller.task("last")
-    held.go_on.set()
+    held.opened.set()
     await recording.wait()
     await caller.ask("cancel", key)
     await asyncio.sleep(0.2)
     go_on.set()
     assert (await caller.settled(key))["status"] == "completed"
     assert await audited() == [("last", "success", "")]
-
-
-@pytest.mark.usefixtures("patient")
-async def test_a_call_that_waits_is_withdrawn(user: Any):
-    caller, person = await caller_of(user), await person_of(user)
-    key = await caller.task("wipe", what="disk")
-    question = await ClientQuestion.objects.aget()
-    await caller.ask("cancel", key)
-    assert await caller.state(key) == "cancelled"
-    await question.arefresh_from_db()
-    assert (question.state, await person.decide(question, "approve")) == ("denied", 409)
-    words = "The client cancelled this before the user decided. Nothing was done."
-    assert (effects, await audited()) == ([], [("wipe", "denied", words)])
-
-
-@pytest.mark.usefixtures("patient")
-async def test_what_was_decided_can_not_be_withdrawn(user: Any):
-    caller, person = await caller_of(user), await person_of(user)
-    key = await caller.task("wipe", what="disk")
-    await person.decide(await ClientQuestion.objects.aget(), "approve")
-    await caller.ask("cancel", key)
-    assert (await caller.state(key), effects) == ("completed", ["wiped disk"])
-
-
-async def test_a_question_of_a_task_is_withdrawn(user: Any):
-    caller = await caller_of(user, {**TASKS, **FORMS})
-    key = await caller.task("inquire", amount=5)
-    [name] = (await caller.settled(key))["inputRequests"]
-    await caller.ask("cancel", key)
-    assert (await caller.settled(key))["status"] == "cancelled"
-    await caller.ask("update", key, inputResponses={name: {"action": "accept", "content": {"approval": True}}})
-    assert ((await caller.settled(key))["status"], effects) == ("cancelled", [])
 
 
 # --- The end of a process, and limits
@@ -575,17 +294,6 @@ async def test_a_server_that_ends_keeps_how_its_tasks_ended(user: Any, settings:
     assert (told["status"], text_of(told)) == ("completed", "The server ended before the tool did.")
 
 
-async def test_a_task_counts_as_a_run_until_it_has_ended(user: Any, settings: Any):
-    settings.AGUI = {**settings.AGUI, "MAX_RUNS_PER_USER": 1}
-    caller = await caller_of(user)
-    key = await caller.task("last")
-    refused = await caller.call("echo", text="x")
-    assert refused["isError"]
-    await caller.settled(key)
-    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True, "TASK_AFTER_SECONDS": 60}}
-    assert not (await caller.call("echo", text="x"))["isError"]
-
-
 async def test_who_has_too_many_tasks_waits_as_others_do(user: Any, monkeypatch: Any):
     monkeypatch.setattr(task_rows, "MAX_OPEN", 1)
     caller = await caller_of(user)
@@ -621,9 +329,9 @@ async def test_a_task_is_kept_for_a_day(user: Any, clock: Any):
 async def test_the_client_that_leaves_before_its_handle_loses_nothing_else(user: Any):
     caller = await caller_of(user)
     call = asyncio.create_task(caller.call("last"))
-    await held.begun.wait()
+    await held.reached.wait()
     call.cancel()
     await asyncio.gather(call, return_exceptions=True)
-    held.go_on.set()
+    held.opened.set()
     await asyncio.gather(*calls)
     assert (effects, await audited()) == (["at last"], [("last", "success", "")])

@@ -80,19 +80,6 @@ async def test_no_run_begins_in_place_of_a_question_that_was_asked_meanwhile(
     assert await queue.waiting() == ["And then?"]
 
 
-async def test_a_message_for_one_run_that_is_sent_again_later_changes_nothing(client: Client, queue: Queue):
-    gate = Gate()
-    with script([call("echo", text="a"), gate()], say("Done.")):
-        run = Reading(client, "Go", runId="r1")
-        await run.at(gate)
-        first = await queue.steer("Stop", expected_run="r1")
-        await run.end(gate)
-        again = await queue.steer("Stop", expected_run="r1")
-        await settled()
-    assert (first["state"], again["state"]) == ("waiting", "read")
-    assert (await texts(client)).count("Stop") == 1
-
-
 async def test_a_message_for_one_run_is_not_left_to_the_next(
     client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ):

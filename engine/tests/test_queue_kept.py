@@ -20,7 +20,7 @@ from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, say
 from tests.clock import Clock
-from tests.conftest import Client, decision, script
+from tests.conftest import Client, script
 from tests.queueing import Gate, Queue, Reading, settled, texts
 from tests.test_recovery import GONE
 
@@ -105,20 +105,6 @@ async def test_the_draft_has_the_results_before_the_message(
     assert [part.tool_call_id for part in results.parts] == ["a", "b", "c"]
     assert results.state == "complete"
     assert [part.content for part in stop.parts] == ["Stop"]
-
-
-async def test_no_run_begins_for_a_user_who_may_not_sign_in_any_more(client: Client, queue: Queue, user: Any):
-    gate = Gate()
-    with script([say("One."), gate()], say("Two.")) as model:
-        run = Reading(client, "Go")
-        await run.at(gate)
-        await queue.post("And then?")
-        user.is_active = False
-        await user.asave()
-        await run.end(gate)
-        await settled()
-    assert len(model.requests) == 1
-    assert await QueuedMessage.objects.filter(state="waiting").acount() == 1
 
 
 @pytest.mark.parametrize("is_written", [True, False])
@@ -223,50 +209,6 @@ async def test_a_message_that_is_edited_while_its_run_begins_is_read_as_it_is(
 
 def message(message_id: str, text: str) -> dict[str, str]:
     return {"id": message_id, "role": "user", "content": text}
-
-
-async def test_a_fork_has_no_queue_and_a_deleted_thread_none_either(client: Client, queue: Queue):
-    with script(call("wipe", _id="w1")):
-        await client.run("Wipe")
-        await queue.post("And then?")
-    await client.http.post("/agent/threads/t1/fork/", {"thread_id": "t2"}, content_type="application/json")
-    assert await Queue(client, "t2").waiting() == []
-    assert await queue.waiting() == ["And then?"]
-    await client.http.delete("/agent/threads/t1/")
-    assert await QueuedMessage.objects.acount() == 0
-
-
-async def test_a_deleted_thread_takes_what_its_run_has_read_along(client: Client, queue: Queue):
-    gates = Gate(), Gate()
-    with script([call("echo", text="a"), gates[0]()], [gates[1](), say("Late.")]):
-        run = await steer(client, queue, *gates)
-        await queue.post("And then?")
-        await client.http.delete("/agent/threads/t1/")
-        await run.end(gates[1])
-        await settled()
-    assert await QueuedMessage.objects.acount() == 0
-    assert (await client.get("threads/t1/")).status_code == 404
-
-
-async def test_a_message_that_came_in_a_run_of_its_own_is_not_sent_again(client: Client, queue: Queue):
-    """The answer to a client's message was lost, so it sent it as any client does."""
-    with script(call("wipe", _id="w1"), say("Wiped."), say("Yes.")):
-        await client.run("Wipe")
-        await queue.post("And then?", "m1")
-        await client.run(resume=[decision("w1", False)], messages=[message("m1", "And then?")])
-        await settled()
-    assert (await texts(client)).count("And then?") == 1
-    assert await queue.waiting() == []
-
-
-async def test_the_export_has_messages_that_wait(client: Client, queue: Queue):
-    with script(call("wipe", _id="w1")):
-        await client.run("Wipe")
-        await queue.post("And then?")
-    response = await client.get("export/")
-    document = json.loads(b"".join([chunk async for chunk in response]) if response.streaming else response.content)
-    [row] = document["queued_messages"]
-    assert (row["thread_id"], json.loads(row["data"])["content"]) == ("t1", "And then?")
 
 
 async def test_messages_that_were_read_are_pruned_after_a_while(client: Client, queue: Queue, clock: Clock):

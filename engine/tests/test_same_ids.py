@@ -30,7 +30,7 @@ from agui.contrib.feedback.models import Feedback
 from agui.models import AuditRecord, Run, get_conversation_model
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, say, wait
-from tests.conftest import Client, decision, run_input, script
+from tests.conftest import Client, run_input, script
 from tests.test_admin import links_of
 from tests.test_stores import new_session_store
 
@@ -103,17 +103,6 @@ async def test_runs_of_one_id_go_on_side_by_side_and_stop_alone(both: dict[str, 
         holds["boris"][0].set()
         assert event_types(await collect(responses["boris"]))[-1] == "RUN_FINISHED"
     assert stopped[-1]["outcome"]["type"] == "cancelled"
-
-
-async def test_the_question_of_one_waits_for_its_owner(both: dict[str, Client]):
-    with script(call("wipe", what="disk", _id="c1")):
-        await both["adele"].run("Wipe")
-    with script(say("Hi")):
-        await both["boris"].run("Hello")
-    assert (await both["boris"].run(resume=[decision("c1")]))[-1]["code"] == "interrupt_unknown"
-    with script(say("Kept")):
-        events = await both["adele"].run(resume=[decision("c1", approved=False)])
-    assert events[-1]["type"] == "RUN_FINISHED"
 
 
 async def test_deleting_one_leaves_all_of_the_other(both: dict[str, Client], user: Any):

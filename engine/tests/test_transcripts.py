@@ -1,0 +1,47 @@
+"""Play what is in `transcripts/`: each transcript is a test of this module, named after its sentence."""
+
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+
+pytest.importorskip("yaml")
+
+from tests.playing import Player, Transcript, read
+
+# What parts need beside their line in the settings.
+LIBRARIES = {"mcp": "fastmcp"}
+FOLDER = Path(__file__).parent / "transcripts"
+
+
+def test_of(transcript: Transcript) -> Callable[..., Any]:
+    """Make the test that plays a transcript."""
+
+    async def play(user: Any, other: Any, settings: Any, caplog: Any, request: Any, row: dict[str, Any]) -> None:
+        has_time = "'later':" in f"{transcript.steps}{transcript.rows}"
+        clock = request.getfixturevalue("clock") if has_time else None
+        await Player(transcript, {"ada": user, "bob": other}, settings, caplog, clock).play(row)
+
+    play.__doc__ = transcript.sentence
+    rows: list[Any] = transcript.rows or [{}]
+    ids = [", ".join(str(value)[:40] for value in row.values()) or "once" for row in rows]
+    test: Any = pytest.mark.parametrize("row", rows, ids=ids)(play)
+    return pytest.mark.database(test) if transcript.is_of_databases else test
+
+
+def is_there(part: str) -> bool:
+    has_library = part not in LIBRARIES or find_spec(LIBRARIES[part]) is not None
+    return has_library and apps.is_installed(f"agui.contrib.{part}")
+
+
+test_of.__test__ = False  # type: ignore[attr-defined]
+
+for path in sorted(FOLDER.glob("*.yaml")):
+    for transcript in read(path):
+        if all(map(is_there, transcript.needs)):
+            words = re.sub(r"\W+", "_", f"{path.stem} {transcript.sentence}".lower()).strip("_")
+            globals()[f"test_{words}"] = test_of(transcript)

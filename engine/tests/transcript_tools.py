@@ -1,0 +1,272 @@
+"""The agents that transcripts talk to: `agent: name` mounts one of `AGENTS`, in the place of that of urls.py."""
+
+import asyncio
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from django.apps import apps
+from pydantic import SecretStr
+from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry, RunContext, Tool
+
+from agui import AgentDeps, Question, ToolRegistry, tool
+from tests import urls
+
+Context = RunContext[AgentDeps]
+# A registry, and what else the agent's configuration has.
+Agent = tuple[ToolRegistry, dict[str, Any]]
+AGENTS: dict[str, Callable[[], Agent]] = {}
+
+# What the tools have done.
+effects = urls.effects
+
+
+class Gate:
+    """A point at which a model or a tool waits until a step releases it."""
+
+    def __init__(self) -> None:
+        self.reached, self.opened = asyncio.Event(), asyncio.Event()
+
+    async def passed(self) -> None:
+        self.reached.set()
+        await self.opened.wait()
+
+
+# The gate of a name, at which a tool waits until a step releases it.
+gates: Callable[[str], Gate] = {}.__getitem__
+
+
+def agent(name: str) -> Callable[[Callable[[], Agent]], Callable[[], Agent]]:
+    def keep(make: Callable[[], Agent]) -> Callable[[], Agent]:
+        AGENTS[name] = make
+        return make
+
+    return keep
+
+
+class BrokenSink:
+    """An audit trail that can't be written."""
+
+    def record(self, event: object) -> None:
+        raise OSError("the sink is full")
+
+
+# --- Names of tools
+
+
+@agent("that of urls.py")
+def make_usual() -> Agent:
+    return urls.registry, {"state_type": urls.Notes}
+
+
+def looking_up(name: str) -> FunctionToolset[AgentDeps]:
+    toolset: FunctionToolset[AgentDeps] = FunctionToolset(id="more")
+    toolset.add_function(lambda: "real", name=name)
+    return toolset
+
+
+AGENTS["a toolset has lookup"] = lambda: (urls.registry, {"toolsets": [looking_up("lookup")]})
+AGENTS["a prefixed toolset has my_lookup"] = lambda: (
+    urls.registry,
+    {"toolsets": [looking_up("lookup").prefixed("my")]},
+)
+
+
+@agent("mentions people")
+def make_mentions() -> Agent:
+    # By its name, as conftest.py takes an import for a part that all transcripts need.
+    records = import_module(f"{apps.get_app_config('agui_mentions').name}.records")
+    return urls.registry, {"capabilities": [records.Mentions(lambda user, text: [])]}
+
+
+# --- Orders that are cancelled, paid and changed
+
+ORDERS = {1: "Ada, 408.75 €", 2: "Grace, 1199.94 €"}
+
+
+def cancel(order_id: int) -> str:
+    """Cancel an order."""
+    effects.append(f"cancelled {order_id}")
+    return "cancelled"
+
+
+def words(order_id: int) -> str:
+    return f"Cancel the order of {ORDERS[order_id]}?"
+
+
+def validate(ctx: Context, order_id: int) -> None:
+    if not ctx.tool_call_approved:
+        raise ApprovalRequired({"x-confirm": words(order_id)})
+
+
+def cancel_if_approved(ctx: Context, order_id: int) -> str:
+    """Cancel an order."""
+    validate(ctx, order_id)
+    return cancel(order_id)
+
+
+def pay(ctx: Context, amount: int) -> str:
+    """Pay."""
+    if amount > 100 and not ctx.tool_call_approved:
+        raise ApprovalRequired({"x-confirm": f"Really pay {amount}?"})
+    effects.append(f"paid {amount}")
+    return "paid"
+
+
+def change(order_id: int, note: str = "", urgent: bool = False) -> str:
+    """Change an order."""
+    effects.append(f"changed {order_id} {note} {urgent}")
+    return "changed"
+
+
+def change_nothing(ctx: Context, order_id: int, note: str = "") -> str:
+    """Change an order."""
+    raise ApprovalRequired({"x-editable": False})
+
+
+async def correct(ctx: Context, order_id: int) -> str:
+    if order_id not in ORDERS:
+        raise ModelRetry("There is no such order.")
+    return "Cancel?"
+
+
+def add_one_tool(name: str, function: Any, /, **options: Any) -> None:
+    """An agent with one tool of a registry."""
+
+    @agent(name)
+    def make() -> Agent:
+        registry = ToolRegistry()
+        registry.add(function, **options)
+        return registry, {}
+
+
+def add_toolset(name: str, function: Any, /, **options: Any) -> None:
+    """An agent with one tool of a toolset: pydantic-ai calls those by itself, and has no confirm=."""
+
+    @agent(name)
+    def make() -> Agent:
+        return ToolRegistry(), {"toolsets": [FunctionToolset([Tool(function, **options)])]}
+
+
+destroys: dict[str, Any] = {"name": "cancel", "destructive": True}
+add_one_tool("its function asks for its words", cancel_if_approved, name="cancel")
+add_one_tool("its validator asks for its words", cancel, args_validator=validate)
+add_one_tool("its confirm asks for its words", cancel, **destroys, confirm=lambda ctx, order_id: words(order_id))
+add_toolset("a toolset's function asks for its words", cancel_if_approved, name="cancel")
+add_toolset("a toolset's validator asks for its words", cancel, args_validator=validate)
+add_one_tool("its confirm is a text", cancel, **destroys, confirm="Cancel it?")
+add_one_tool("its confirm lets the model correct itself", cancel, **destroys, confirm=correct)
+add_one_tool("its confirm fails", cancel, **destroys, confirm=lambda ctx, order_id: ORDERS[order_id])
+add_one_tool("large payments ask", pay)
+add_one_tool("nothing may be changed", change, destructive=True, editable=False)
+add_one_tool("a note may be changed", change, destructive=True, editable=["note"])
+add_toolset("an exception says that nothing may be changed", change_nothing, name="change")
+
+
+# --- Tools for MCP clients
+
+
+@agent("a shop")
+def make_shop(**pays: Any) -> Agent:
+    registry = ToolRegistry()
+
+    @tool(registry, destructive=True, confirm="Really wipe it?")
+    def wipe(what: str, times: int = 1) -> dict[str, str]:
+        """Wipe something."""
+        effects.append(f"wiped {what} {times}")
+        return {"wiped": what}
+
+    @tool(registry, requires_approval=True, **pays)
+    def pay(amount: int, to: str = "Bo", pin: SecretStr | None = None) -> str:
+        """Pay an amount."""
+        effects.append(f"paid {amount} to {to}" + (f" with {pin.get_secret_value()}" if pin else ""))
+        return f"paid {amount}"
+
+    @tool(registry)
+    def transfer(ctx: Context, amount: int) -> str:
+        """Ask in words that are made from the arguments."""
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired({"x-confirm": f"Transfer {amount}?"})
+        effects.append(f"transferred {amount}")
+        return "transferred"
+
+    @tool(registry, requires_approval=True, permission="agui.view_run")
+    def inspect() -> str:
+        """Inspect."""
+        effects.append("inspected")
+        return "a secret"
+
+    @tool(registry, requires_approval=True, editable=["note"])
+    def send(to: str, note: str = "") -> str:
+        """Send a note."""
+        effects.append(f"{to}: {note}")
+        return "sent"
+
+    registry.add(urls.book, name="book")
+    registry.add(urls.echo, name="echo")
+    return registry, {}
+
+
+AGENTS["a shop that asks in other words"] = lambda: make_shop(confirm="Pay it twice?")
+
+
+@agent("a shop that has nothing")
+def make_nothing() -> Agent:
+    registry = ToolRegistry()
+    registry.add(urls.echo, name="echo")
+    return registry, {}
+
+
+@agent("slow tools")
+def make_slow() -> Agent:
+    registry = ToolRegistry()
+
+    @tool(registry)
+    async def last(text: str = "at last") -> str:
+        """Last until it may end."""
+        await gates("tool").passed()
+        effects.append(text)
+        return text
+
+    @tool(registry, permission="agui.view_run")
+    async def inspect() -> dict[str, str]:
+        """Last, for those who may."""
+        await gates("tool").passed()
+        return {"found": "it"}
+
+    @tool(registry)
+    async def fail() -> str:
+        """Fail late."""
+        await gates("tool").passed()
+        raise ValueError("a secret")
+
+    @tool(registry)
+    async def inquire(ctx: Context, amount: int) -> str:
+        """Ask late."""
+        await gates("tool").passed()
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired({"x-confirm": f"Spend {amount}?"})
+        effects.append(f"spent {amount}")
+        return f"spent {amount}"
+
+    @tool(registry, requires_approval=True)
+    async def pay(amount: int) -> str:
+        """Ask at once, and last afterwards."""
+        await gates("tool").passed()
+        effects.append(f"paid {amount}")
+        return f"paid {amount}"
+
+    @tool(registry)
+    async def choose() -> str:
+        """Ask late for a word."""
+        await gates("tool").passed()
+        raise Question("Which one?", answer=str)
+
+    @tool(registry, destructive=True, confirm="Really wipe it?")
+    def wipe(what: str) -> dict[str, str]:
+        """Wipe something."""
+        effects.append(f"wiped {what}")
+        return {"wiped": what}
+
+    registry.add(urls.echo, name="echo")
+    return registry, {}
