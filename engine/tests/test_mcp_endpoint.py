@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -329,10 +330,12 @@ def test_without_the_library_the_setting_says_so(monkeypatch: Any):
 
 
 @pytest.mark.nightly
-def test_without_the_setting_the_library_is_not_imported():
+def test_without_the_setting_the_library_is_not_imported(settings: Any):
     code = (
         "import sys, django; django.setup(); from agui.server.warm_up import build_agents; build_agents(); "
         "print({'fastmcp', 'agui.contrib.mcp.server'} & {*sys.modules})"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    environment = os.environ | {"DEBUG": "1", "DJANGO_SETTINGS_MODULE": "config.settings"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("set()")

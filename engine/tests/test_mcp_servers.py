@@ -617,7 +617,9 @@ def test_a_function_for_headers_that_is_not_there_is_named():
 
 
 @pytest.mark.nightly
-def test_without_the_settings_nothing_of_it_is_imported():
+def test_without_the_settings_nothing_of_it_is_imported(settings: Any):
     code = "import django; django.setup(); import config.urls, sys; print({'mcp', 'fastmcp'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    environment = os.environ | {"DEBUG": "1", "DJANGO_SETTINGS_MODULE": "config.settings"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("set()")
