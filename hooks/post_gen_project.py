@@ -16,6 +16,7 @@ SLUG = "{{ cookiecutter.project_slug }}"  # pre_gen_project.py let only letters,
 PROVIDER = "{{ cookiecutter.model_provider }}"
 PARTS = "{{ cookiecutter.parts }}"
 ENGINE = "{{ cookiecutter.engine }}"
+VERSION = "{{ cookiecutter._version }}"  # A replay of answers to another version of the template has that one's.
 # A bytes literal: no quote in it can end the string. None: a replay of answers to an older template.
 TEMPLATE = {{template_directory() if template_directory is defined else None}}
 
@@ -54,7 +55,7 @@ def main():
 
 
 def bring_engine():
-    """Pack the engine into vendor/, or unpack its source into agui/."""
+    """Pack the engine into vendor/, or unpack its source into agui/, and require its version."""
     pack = Path(os.fsdecode(TEMPLATE), "engine/agui/distribution/pack.py")
     with TemporaryDirectory() as directory:
         wheel = Path(directory, runpy.run_path(str(pack))["build_wheel"](directory))
@@ -64,6 +65,9 @@ def bring_engine():
         else:
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(members=[name for name in archive.namelist() if name.startswith("agui/")])
+    version = wheel.name.split("-")[1]
+    replace("pyproject.toml", f"=={VERSION}", f"=={version}")
+    replace("README.md", f"from version {VERSION} of", f"from version {version} of")
 
 
 def choose(parts):

@@ -61,31 +61,10 @@ def test_replay_of_a_refused_slug_is_refused(run_cli):
     assert list(run_cli.output.iterdir()) == []
 
 
-@pytest.mark.nightly
-def test_replay_file(run_cli, tmp_path: Path):
-    assert run_cli("--no-input", "project_name=Filed").returncode == 0
-    (replay,) = (run_cli.home / ".cookiecutter_replay").iterdir()
-    shutil.rmtree(run_cli.output / "filed")
-    assert run_cli("--replay-file", str(replay)).returncode == 0
-    assert (run_cli.output / "filed/manage.py").exists()
-
-
 def test_git_address_gives_the_tracked_files(run_cli, clone: Path, bake, tmp_path: Path):
     done = run_cli("--no-input", source=f"git+file://{clone}")
     assert done.returncode == 0, done.stderr
     assert tree(run_cli.output / "my_assistant") == tree(bake(tmp_path / "baked", parts="standard", engine="package"))
-
-
-@pytest.mark.nightly
-def test_git_tag_is_checked_out(run_cli, clone: Path, tmp_path: Path):
-    tagged = tmp_path / "tagged"
-    shutil.copytree(clone, tagged)
-    git = ["git", "-C", tagged, "-c", "user.name=Test", "-c", "user.email=test@example.com"]
-    subprocess.run([*git, "tag", "v1"], check=True)
-    (tagged / TEMPLATE_NAME / "manage.py").write_text("# newer\n")
-    subprocess.run([*git, "commit", "-q", "-a", "-m", "Newer"], check=True)
-    assert run_cli("--no-input", "-c", "v1", source=f"git+file://{tagged}").returncode == 0
-    assert (run_cli.output / "my_assistant/manage.py").read_text() != "# newer\n"
 
 
 def test_second_run_fails_and_changes_nothing(run_cli):
@@ -244,10 +223,3 @@ def test_private_answers_cannot_move_the_project(run_cli, tmp_path: Path):
         done = run_cli("--no-input", "-f", f"{name}=../escape")
         assert [path.name for path in run_cli.output.iterdir()] in ([], ["my_assistant"]), done.stderr
         assert {path.name for path in tmp_path.iterdir() if path.suffix != ".py"} == before
-
-
-@pytest.mark.nightly
-def test_bare_repository_gives_a_project(run_cli, clone: Path, tmp_path: Path):
-    subprocess.run(["git", "clone", "-q", "--bare", clone, tmp_path / "bare.git"], check=True)
-    assert run_cli("--no-input", source=f"git+file://{tmp_path / 'bare.git'}").returncode == 0
-    assert (run_cli.output / "my_assistant/manage.py").exists()

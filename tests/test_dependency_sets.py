@@ -14,7 +14,6 @@ from conftest import PYTHONS, pins, requirements
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from servers import project_environment
-from test_cli import tree
 from test_engine import files, run_engine_tests
 from test_readme import plain_path  # noqa: F401
 
@@ -130,24 +129,6 @@ def test_uv_adds_a_requirement(bake):
     locked = {of["name"]: of.get("version") for of in tomllib.loads((project / "uv.lock").read_text())["package"]}
     assert {"six", "pydantic-evals", "by-uv-alone"} <= set(locked)
     assert any(line.startswith("six>=") for line in declared(project))
-
-
-@pytest.mark.nightly
-def test_oldest_cookiecutter_makes_the_same_project(bake, template: Path, tmp_path: Path):
-    if not shutil.which("uv"):
-        pytest.skip("uv is not on the PATH")
-    oldest = re.search(r"\) (\S+) or newer", (template / "README.md").read_text().split("## Your own project\n")[1])[1]
-    command = ["uv", "tool", "run", "--from", f"cookiecutter=={oldest}.*", "--resolution", "lowest-direct"]
-    options = ["--no-input", "--default-config", "--output-dir", tmp_path / "old"]
-    done = subprocess.run(
-        [*command, "cookiecutter", template, *options],
-        env=project_environment(HOME=str(tmp_path)),
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr
-    assert tree(tmp_path / "old/my_assistant") == tree(bake(tmp_path / "new", parts="standard", engine="package"))
 
 
 def test_extras_are_installed_into_an_environment_that_is_there(bake, furnish):

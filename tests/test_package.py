@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 import zipfile
 from email.parser import Parser
@@ -102,6 +103,17 @@ def test_a_build_front_end_makes_the_same_wheel_without_network(bake, tmp_path: 
     subprocess.run(command, check=True, capture_output=True)
     [built] = (tmp_path / "built").glob("*.whl")
     assert built.read_bytes() == wheel_of(bake(tmp_path / "other", engine="package")).read_bytes()
+
+
+def test_the_engine_is_installed_from_its_folder_without_network(template: Path, tmp_path: Path):
+    """As by `pip install -e engine`, which imports what is edited."""
+    executable = tmp_path / "venv/bin/python"
+    subprocess.run(["uv", "venv", "--quiet", "--offline", "--python", sys.executable, tmp_path / "venv"], check=True)
+    install = ["uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--python", executable]
+    subprocess.run([*install, "--editable", template / "engine"], check=True)
+    command = [executable, "-c", "import agui; print(agui.__file__, agui.__version__)"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{template}/engine/agui/__init__.py {VERSION}\n"
 
 
 def test_installers_read_what_the_engine_declares(bake):

@@ -1,0 +1,253 @@
+"""Every way of using the template gives a project the engine of the copy that was used.
+
+The template's history has a tag for each version, and the version of the engine in a project shows where it came from.
+Each way runs with the oldest cookiecutter and cruft that the documentation allows, and with the newest.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from cache import cached
+from conftest import MANUAL, ROOT, TEMPLATE_NAME
+from servers import project_environment
+from test_cli import tree
+
+pytestmark = pytest.mark.nightly
+VERSIONS = ["oldest", "newest"]
+# BEFORE has the engine in the folder of the project, and no `_extensions`.
+BEFORE, OLD, NEW = "97.0", "98.0", "99.0"
+ODD_NAME = """it's a "path" \\n {{ x }} {% y é 日本"""
+BAKE_EACH = """
+import sys
+from cookiecutter.main import cookiecutter
+for number, template in enumerate(sys.argv[1:]):
+    cookiecutter(template, no_input=True, output_dir=f"output/{number}")
+"""
+
+
+@cache
+def programs(version: str) -> Path:
+    """Install the oldest or the newest cookiecutter and cruft, and return the directory of their commands."""
+    wanted, options = "cookiecutter\ncruft", []
+    if version == "oldest":
+        wanted = f"cookiecutter=={promised(ROOT / 'README.md', 'cookiecutter')}.*\n"
+        wanted += f"cruft=={promised(MANUAL / 'upgrading.md', 'cruft')}.*"
+        options = ["--resolution", "lowest-direct"]
+    command = ["uv", "pip", "compile", "--quiet", "--no-header", "--python", sys.executable, *options, "-"]
+    pins = subprocess.run(command, input=wanted, capture_output=True, text=True, check=True).stdout
+
+    def install(venv: Path) -> None:
+        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
+        pip = ["uv", "pip", "install", "--quiet", "--no-deps", "--python", venv / "bin/python", "-r", "-"]
+        subprocess.run(pip, input=pins, text=True, check=True)
+
+    return cached("programs", sys.version + pins, install) / "bin"
+
+
+def promised(page: Path, program: str) -> str:
+    """Read the oldest version of a program that a page allows."""
+    return re.search(rf"\[{program}\]\(\S+\)[^.]*?([\d.]+)\s+or\s+newer", page.read_text())[1]
+
+
+@pytest.fixture(scope="module")
+def history(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template's repository, with a tag for each of the versions."""
+    template = tmp_path_factory.mktemp("history") / "template"
+    shutil.copytree(clone, template)
+    git = ["git", "-C", template, "-c", "user.name=Test", "-c", "user.email=test@example.com"]
+    move_engine_into_project(template)
+    for version in (BEFORE, OLD, NEW):
+        for name in ("cookiecutter.json", f"{TEMPLATE_NAME}/agui/__init__.py", "engine/agui/__init__.py"):
+            path = template / name
+            if path.exists():
+                path.write_text(re.sub(r'(_version(?:__ =|":)) "[\d.]+"', rf'\1 "{version}"', path.read_text()))
+        subprocess.run([*git, "add", "--all"], check=True)
+        subprocess.run([*git, "commit", "--quiet", "--message", version], check=True)
+        subprocess.run([*git, "tag", version], check=True)
+        if version == BEFORE:
+            subprocess.run([*git, "rm", "--quiet", "-r", "."], check=True)
+            subprocess.run([*git, "checkout", "HEAD~1", "--", "."], check=True)
+    return template
+
+
+def move_engine_into_project(template: Path) -> None:
+    """Build the layout that the template had before the folder `engine/`."""
+    engine = template / TEMPLATE_NAME / "agui"
+    (template / "engine/agui").rename(engine)
+    description = (template / "engine/pyproject.toml").read_text()
+    (engine / "pyproject.toml").write_text(description.replace('["agui/distribution"]', '["distribution"]'))
+    shutil.rmtree(template / "engine")
+    (template / "agui_template.py").unlink()
+    questions = json.loads((template / "cookiecutter.json").read_text())
+    del questions["_extensions"]
+    (template / "cookiecutter.json").write_text(json.dumps(questions, indent=2))
+    hook = (template / "hooks/post_gen_project.py").read_text()
+    hook = re.sub(r"(?m)^TEMPLATE = .*", 'TEMPLATE = b"."', hook).replace('"engine/agui/', '"agui/')
+    hook += 'if ENGINE == "package":\n    shutil.rmtree("agui")\n'
+    (template / "hooks/post_gen_project.py").write_text(hook)
+
+
+class Machine:
+    """A home directory with clones of the template, and the commands of one environment."""
+
+    def __init__(self, directory: Path, history: Path, commands: Path) -> None:
+        self.directory, self.history = directory, history
+        config = directory / "config.yaml"
+        config.write_text(
+            f"cookiecutters_dir: {directory / 'templates'}\nreplay_dir: {directory / 'replay'}\n"
+            f"abbreviations:\n  gh: file://{directory}/{{0}}.git\n"
+        )
+        names = {f"GIT_{who}_{what}": "t@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        path = f"{commands}{os.pathsep}{os.environ['PATH']}"
+        home = {"HOME": str(directory), "COOKIECUTTER_CONFIG": str(config), "LANG": "C.UTF-8"}
+        self.environment = project_environment(PATH=path, **home, **names)
+
+    def run(self, *command: object, cwd: Path | None = None, fails: bool = False) -> str:
+        """Run a command, and return what it printed."""
+        done = subprocess.run(
+            [str(word) for word in command],
+            cwd=cwd or self.directory, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=900,
+        )  # fmt: skip
+        assert (done.returncode != 0) == fails, done.stdout
+        return done.stdout
+
+    def clone(self, name: str = "clone", version: str = NEW) -> Path:
+        self.run("git", "clone", "--quiet", "-c", "advice.detachedHead=false", "-b", version, self.history, name)
+        return self.directory / name
+
+    def bake(self, template: object, *options: object, cwd: Path | None = None, output: str = "output") -> Path:
+        options = options or ("--no-input",)
+        self.run("cookiecutter", template, *options, "--output-dir", self.directory / output, cwd=cwd)
+        return self.directory / output / "my_assistant"
+
+    def bake_again(self, before: str, *replay: object) -> Path:
+        """Generate a project with the answers that were given to another version."""
+        self.bake(self.clone("a/clone", before))
+        project = self.bake(".", *replay, cwd=self.clone("b/clone"), output="again")
+        assert f"made from version {NEW} of" in (project / "README.md").read_text()
+        return project
+
+    def create(self, *options: object) -> Path:
+        """Create a project with cruft, let cruft update its wheel, too, and commit it."""
+        self.run("cruft", "create", self.history, "--no-input", "--output-dir", "output", *options)
+        project = self.directory / "output/my_assistant"
+        settings = project / "pyproject.toml"
+        settings.write_text(settings.read_text().replace('"vendor", ', ""))
+        for arguments in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "Mine"]):
+            self.run("git", *arguments, cwd=project)
+        return project
+
+    def update(self, *options: object) -> Path:
+        project = self.create(*options)
+        self.run("cruft", "update", "--skip-apply-ask", "--checkout", NEW, cwd=project)
+        assert list(project.rglob("*.rej")) == []
+        return project
+
+
+def zip_file(machine: Machine) -> Path:
+    archive = machine.directory / "template.zip"
+    machine.run("git", "archive", "--prefix=template/", f"--output={archive}", NEW, cwd=machine.history)
+    return machine.bake(archive)
+
+
+def abbreviation(machine: Machine) -> Path:
+    machine.run("git", "clone", "--quiet", "--bare", machine.history, "org/template.git")
+    return machine.bake("gh:org/template")
+
+
+def no_hooks(machine: Machine) -> Path:
+    project = machine.bake(machine.clone(), "--no-input", "--accept-hooks", "no")
+    assert "generate the project again, and accept them" in machine.run("make", "run", cwd=project, fails=True)
+    return project
+
+
+def two_clones(machine: Machine) -> Path:
+    machine.run("python", "-c", BAKE_EACH, machine.clone("a/clone", OLD), machine.clone("b/clone"))
+    assert engine_of(machine.directory / "output/0/my_assistant") == OLD
+    return machine.directory / "output/1/my_assistant"
+
+
+def cruft_diff(machine: Machine) -> Path:
+    project = machine.create()
+    assert "agui_django" not in machine.run("cruft", "diff", cwd=project)
+    return project
+
+
+def cruft_check(machine: Machine) -> Path:
+    project = machine.create()
+    machine.run("cruft", "check", cwd=project)
+    return project
+
+
+# Each returns the project that it has made.
+WAYS: dict[str, Callable[[Machine], Path]] = {
+    "dot": lambda m: m.bake(".", cwd=m.clone()),
+    "relative": lambda m: m.bake(m.clone("a/clone").relative_to(m.directory)),
+    "odd": lambda m: m.bake(m.clone(ODD_NAME)),
+    "odd-source": lambda m: m.bake(m.clone(ODD_NAME), "--no-input", "engine=source"),
+    "git": lambda m: m.bake(f"git+file://{m.history}"),
+    "gh": abbreviation,
+    "zip": zip_file,
+    "checkout": lambda m: m.bake(f"git+file://{m.history}", "--no-input", "--checkout", OLD),
+    "replay": lambda m: m.bake_again(OLD, "--replay"),
+    "replay-before": lambda m: m.bake_again(BEFORE, "--replay"),
+    "replay-file": lambda m: m.bake_again(OLD, "--replay-file", m.directory / "replay/clone.json"),
+    "no-hooks": no_hooks,
+    "two-clones": two_clones,
+    "cruft-create": Machine.create,
+    "cruft-create-checkout": lambda m: m.create("--checkout", OLD),
+    "cruft-update": lambda m: m.update("--checkout", OLD),
+    "cruft-update-before": lambda m: m.update("--checkout", BEFORE),
+    "cruft-update-before-source": lambda m: m.update("--checkout", BEFORE, "--extra-context", '{"engine": "source"}'),
+    "cruft-diff": cruft_diff,
+    "cruft-check": cruft_check,
+}
+OTHER_ENGINES = {"checkout": OLD, "cruft-create-checkout": OLD, "no-hooks": None}
+
+
+def engine_of(project: Path) -> str | None:
+    """Read the version of the engine in a project, which must be the version that the project requires."""
+    assert [*project.rglob("agui_template.*")] == []
+    if (project / "agui").exists():
+        assert not (project / "vendor").exists()
+        version = re.search('(?m)^__version__ = "(.*)"', (project / "agui/__init__.py").read_text())[1]
+    elif (project / "vendor").exists():
+        [wheel] = (project / "vendor").iterdir()
+        version = wheel.name.split("-")[1]
+    else:
+        return None
+    assert re.search(r'"agui-django\[.*\]==(.*?)"', (project / "pyproject.toml").read_text())[1] == version
+    return version
+
+
+@pytest.mark.parametrize(("way", "version"), [pytest.param(w, v, id=f"{w}-{v}") for v in VERSIONS for w in WAYS])
+def test_project_has_the_engine_of_its_template(way: str, version: str, history: Path, tmp_path: Path):
+    project = WAYS[way](Machine(tmp_path, history, programs(version)))
+    assert engine_of(project) == OTHER_ENGINES.get(way, NEW)
+
+
+def test_the_oldest_cookiecutter_makes_the_same_project(history: Path, tmp_path: Path):
+    projects = []
+    for version in VERSIONS:
+        (tmp_path / version).mkdir()
+        machine = Machine(tmp_path / version, history, programs(version))
+        projects.append(tree(machine.bake(machine.history)))
+    assert projects[0] == projects[1]
+
+
+def test_project_from_before_is_upgraded_and_goes_back(history: Path, tmp_path: Path):
+    machine = Machine(tmp_path, history, programs("newest"))
+    before, template = machine.clone("before", BEFORE), machine.clone("template")
+    project = machine.bake(before)
+    for source, version in ((template, NEW), (before, BEFORE)):
+        machine.run("python", template / "engine/agui/distribution/upgrade.py", source, cwd=project)
+        assert engine_of(project) == version
