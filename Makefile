@@ -22,6 +22,9 @@ PINS := '{{cookiecutter.project_slug}}/constraints.txt'
 PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 # Of the project that `make check` generates.
 PARTS ?= everything
+# Paths that `make install` passes on: what looks like a variable or a function of make is text in them.
+override export INTO := $(value INTO)
+override export PROJECT_PYTHON := $(value PROJECT_PYTHON)
 # Whole runs keep what was flaky in them (tests/flaky.py).
 HISTORY = $(if $(TIER),,FLAKY_HISTORY="$(CURDIR)/.test-cache/flaky.jsonl")
 PYTEST := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B -m pytest

@@ -9,7 +9,8 @@ from typing import Any
 
 from installer import installation, project, requirement_places, source
 from installer.changes import MANIFEST, ignored_by_git
-from installer.errors import Refusal
+from installer.errors import Refusal, Unfinished
+from installer.journal import all_or_none, roll_back, wait_for_others
 from installer.plan import plan
 from installer.removal import Removal
 from installer.renewal import Renewal
@@ -69,21 +70,29 @@ def main() -> None:
         print(run(options))
     except Refusal as refusal:
         sys.exit(f"Nothing was changed. {refusal}")
+    except Unfinished as unfinished:
+        sys.exit(str(unfinished))
 
 
 def run(options: argparse.Namespace) -> str:
-    """Do what the options say; what to print. Raises Refusal."""
+    """Do what the options say; what to print. Raises Refusal or Unfinished."""
     root = options.path.resolve()
     if not root.is_dir():
         raise Refusal(f"There is no directory {root}.")
     code = project.find_manage(root).parent
+    wait_for_others(code)
+    if roll_back(code):
+        print("An earlier run was interrupted: its changes are taken back.")
     manifest_file = code / MANIFEST
-    if not manifest_file.exists():
+    manifest = None
+    if manifest_file.exists():
+        manifest = json.loads(manifest_file.read_text())
+        root = (code / manifest["root"]).resolve()  # As it was named at first
+    project.check_links(root, code)
+    if manifest is None:
         if options.remove:
             raise Refusal(f"The installer has not been in {root}: {manifest_file} is missing.")
         return install(root, options)
-    manifest = json.loads(manifest_file.read_text())
-    root = (code / manifest["root"]).resolve()  # As it was named at first
     return (take_back if options.remove else renew)(root, options, manifest)
 
 
@@ -96,12 +105,8 @@ def install(root: Path, options: argparse.Namespace) -> str:
         return changes.describe()
     print(changes.describe())
     changes.new[found.code / MANIFEST] = changes.manifest(found.code, parts, form)
-    changes.apply()
-    try:
+    with all_or_none(found.code, changes.files()):
         verify(found, parts)
-    except BaseException:
-        changes.restore()
-        raise
     install = install_lines(found, parts, form)
     done = DONE.format(code=found.code, python=found.python, install=install)
     return done + ignored(found.root, list(changes.new))
@@ -119,12 +124,8 @@ def renew(root: Path, options: argparse.Namespace, manifest: dict[str, Any]) -> 
     if options.dry_run:
         return change.describe()
     print(change.describe())
-    change.apply()
-    try:
+    with all_or_none(found.code, change.files()):
         verify(found, change.parts, change.removed)
-    except BaseException:
-        change.restore()
-        raise
     install = install_lines(found, change.parts, change.form, change.same_version)
     done = CHANGED.format(
         version=source.version(), code=found.code, python=found.python, install=install
@@ -176,7 +177,8 @@ def take_back(root: Path, options: argparse.Namespace, manifest: dict[str, Any])
     removal = Removal(found, manifest)
     if options.dry_run:
         return removal.describe()
-    removal.apply()
+    with all_or_none(found.code, removal.files()):
+        pass
     place = requirement_places.find(found.directories)
     has_package = manifest["engine"] == "package"
     lines = installation.commands_after_removal(found, place, has_package)

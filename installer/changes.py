@@ -1,11 +1,10 @@
-"""Changes of files: all or none are written, and .agui.json says how to take them back."""
+"""Changes of files, and .agui.json, which says how to take them back."""
 
 import json
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
 from pathlib import Path
@@ -55,34 +54,9 @@ class Changes:
             lines += [f"    {line}" for line in list(diff)[2:] if not line.startswith("@@")]
         return "\n".join([*lines, *(f"note       {note}" for note in self.notes)])
 
-    def apply(self) -> None:
-        """Write everything. If anything fails, the project is as before."""
-        try:
-            for path, contents in self.new.items():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(contents)
-            for path, (_, after) in self.edits.items():
-                path.write_bytes(after.encode())
-        except BaseException:
-            self.restore()
-            raise
-
-    def contents(self, path: Path) -> bytes:
-        """What a file will hold."""
-        if path in self.edits:
-            return self.edits[path][1].encode()
-        if path in self.new:
-            return self.new[path]
-        return path.read_bytes()
-
-    def restore(self) -> None:
-        """Take back what apply() has written."""
-        for path, (before, _) in self.edits.items():
-            path.write_bytes(before.encode())
-        for path in self.new:
-            path.unlink(missing_ok=True)
-        for path in self.new:
-            remove_empty(path.parent, self.root)
+    def files(self) -> dict[Path, bytes]:
+        """What all these files will hold."""
+        return self.new | {path: after.encode() for path, (_, after) in self.edits.items()}
 
     def manifest(self, code: Path, parts: list[str], form: str) -> bytes:
         """What a later run has to know, as JSON. agui/ and assistant/ are a fingerprint each."""
@@ -118,22 +92,6 @@ class Changes:
 
 def manifest_bytes(data: dict[str, Any]) -> bytes:
     return (json.dumps(data, indent=1) + "\n").encode()
-
-
-def write_whole(path: Path, contents: bytes) -> None:
-    """Write a file completely, or not at all; not if it holds that already."""
-    if path.is_file() and path.read_bytes() == contents:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".agui-", delete=False) as file:
-        try:
-            file.write(contents)
-            file.flush()
-            os.chmod(file.name, 0o644)
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
 
 
 def ignored_by_git(root: Path, paths: list[Path]) -> list[str]:
@@ -180,25 +138,3 @@ def folder_contents(code: Path, name: str) -> dict[str, bytes]:
         if path.is_file() and "__pycache__" not in path.parts:
             contents[path.relative_to(code).as_posix()] = path.read_bytes()
     return contents
-
-
-def replace_folder(code: Path, name: str, contents: dict[str, bytes]) -> None:
-    """Replace agui/ or assistant/, whole or not at all: write a new folder, and then rename it."""
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=code) as beside:
-        for path, data in contents.items():
-            target = Path(beside, path)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
-        old = Path(beside, "old")
-        (code / name).rename(old)
-        try:
-            Path(beside, name).rename(code / name)
-        except BaseException:
-            old.rename(code / name)
-            raise
-
-
-def remove_empty(folder: Path, root: Path) -> None:
-    while folder != root and folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent

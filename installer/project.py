@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from installer import source
 from installer.errors import Refusal
 
 PROBE = Path(__file__).with_name("probe.py")
@@ -73,6 +74,15 @@ def find_manage(root: Path) -> Path:
     if len(found) != 1:
         raise Refusal(f"{root} has no manage.py, nor has exactly one directory in it.")
     return found[0]
+
+
+def check_links(root: Path, code: Path) -> None:
+    """Raise Refusal if what the installer writes would leave the project."""
+    for name in ("agui", "assistant", source.WHEELS):
+        folder = code / name
+        target = folder.resolve()
+        if folder.is_symlink() and not target.is_relative_to(root):
+            raise Refusal(f"{name}/ is a link to {target}, which is not in the project.")
 
 
 def _find_python(root: Path, code: Path) -> Path | None:

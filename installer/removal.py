@@ -1,13 +1,12 @@
 """Take an installation back, unless the project would break without the agent."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from installer import source
-from installer.changes import MANIFEST, folder_contents, remove_empty, undo
+from installer.changes import MANIFEST, folder_contents, undo
 from installer.errors import Refusal
 from installer.project import Project
 from installer.requirement_files import read
@@ -43,18 +42,15 @@ class Removal:
         paths = [*self.manifest["edits"], *self.manifest["new"], *self.manifest["wheels"], *folders]
         return "\n".join(f"take back  {path}" for path in paths)
 
-    def apply(self) -> None:
+    def files(self) -> dict[Path, bytes | None]:
+        """What the edited files will hold; None for the files that go."""
+        files: dict[Path, bytes | None] = {}
         for path, text in self.texts.items():
-            path.write_bytes(text.encode())
-        for name in self.manifest["new"]:
-            (self.root / name).unlink(missing_ok=True)
-            remove_empty((self.root / name).parent, self.root)
-        for name in self.manifest["wheels"]:
-            (self.code / name).unlink(missing_ok=True)
-            remove_empty((self.code / name).parent, self.root)
+            files[path] = text.encode()
+        gone = [*self.manifest["wheels"], MANIFEST]
         for name in self.manifest["folders"]:
-            shutil.rmtree(self.code / name, ignore_errors=True)
-        (self.code / MANIFEST).unlink()
+            gone += folder_contents(self.code, name)
+        return files | dict.fromkeys([*self.gone, *(self.code / name for name in gone)])
 
     # --- What would be lost, or break
 

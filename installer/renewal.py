@@ -4,16 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from installer import name_lists, python_files, requirement_files, requirement_places, source
-from installer.changes import (
-    MANIFEST,
-    Changes,
-    folder_contents,
-    hunks,
-    manifest_bytes,
-    replace_folder,
-    undo,
-    write_whole,
-)
+from installer.changes import MANIFEST, Changes, folder_contents, hunks, manifest_bytes, undo
 from installer.errors import Refusal
 from installer.plan import parse, plan_newer_package, plan_requirements, settings_file
 from installer.project import Project
@@ -128,40 +119,12 @@ class Renewal:
                 original = undo(text, self.manifest["edits"].get(name, []))
         plan_requirements(self.edits, self.project, self.parts, self.form, original)
 
-    # --- All or nothing
-
-    def apply(self) -> None:
-        """Write everything. If anything fails, the project is as before."""
-        manifest = self._new_manifest()
-        try:
-            self._write_engine(self.newer)
-            self.edits.apply()
-            write_whole(self.project.code / MANIFEST, manifest_bytes(manifest))
-        except BaseException:
-            self.restore()
-            raise
-        self._delete_engine(but=self.newer)
-
-    def restore(self) -> None:
-        """Take back what apply() has written."""
-        self.edits.restore()
-        self._write_engine(self.present)
-        self._delete_engine(but=self.present)
-        write_whole(self.project.code / MANIFEST, manifest_bytes(self.manifest))
-
-    def _write_engine(self, files: dict[str, bytes]) -> None:
-        if self.form == "source":
-            if files != folder_contents(self.project.code, "agui"):
-                replace_folder(self.project.code, "agui", files)
-            return
-        for name, contents in files.items():
-            write_whole(self.project.code / name, contents)
-
-    def _delete_engine(self, but: dict[str, bytes]) -> None:
-        """Delete the packages of other versions."""
-        if self.form == "package":
-            for name in {*self.newer, *self.present} - {*but}:
-                (self.project.code / name).unlink(missing_ok=True)
+    def files(self) -> dict[Path, bytes | None]:
+        """What is to be written; None for the files that go."""
+        names = [*self.newer, *self.present]
+        files = {self.project.code / name: self.newer.get(name) for name in names}
+        manifest = manifest_bytes(self._new_manifest())
+        return files | self.edits.files() | {self.project.code / MANIFEST: manifest}
 
     def _new_manifest(self) -> dict[str, Any]:
         folders = dict(self.manifest["folders"])
@@ -171,7 +134,7 @@ class Renewal:
         assistant = folder_contents(self.project.code, "assistant")
         listing = self.project.code / source.PARTS_FILE
         if source.digest(assistant) == folders["assistant"]:
-            assistant[source.PARTS_FILE] = self.edits.contents(listing)
+            assistant[source.PARTS_FILE] = self.edits.files().get(listing) or listing.read_bytes()
             folders["assistant"] = source.digest(assistant)
         for path, contents in self.edits.new.items():
             if path != listing:

@@ -1,9 +1,11 @@
 """Run a command of Python and kill it before one of its changes to files: `python interrupting.py NUMBER MODULE ...`
 
 The change of that number is not made, but a file that would be opened for writing is left empty. Number 0 kills
-nothing, and prints the number of changes at the end.
+nothing, and prints the number of changes at the end. With FULL_DISK in the environment, the command lives on, and from
+that change on it can write nothing more.
 """
 
+import errno
 import os
 import runpy
 import signal
@@ -26,7 +28,10 @@ def main(number: int, module: str) -> None:
         if not opens and event not in CHANGES:
             return
         count += 1
-        if count == number:
+        if "FULL_DISK" in os.environ:
+            if 0 < number <= count and (opens or event == "os.mkdir"):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        elif count == number:
             if opens and isinstance(arguments[0], str | bytes):
                 os.close(os.open(arguments[0], os.O_CREAT | os.O_TRUNC | os.O_WRONLY))
             os.kill(os.getpid(), signal.SIGKILL)
@@ -49,24 +54,38 @@ def run(number: int, command: list[str | Path], cwd: Path, **settings: str) -> s
 
 
 def interrupt_and_repeat(make: Callable[[], Path], command: list[str | Path], times: int, **settings: str) -> None:
-    """Kill a command at seeded moments; run again, it must leave what it leaves if nothing kills it."""
+    """Kill a command at seeded moments; run again, it must leave what it leaves if nothing kills it.
+
+    With TWICE among the settings, the second run is killed, too.
+    """
     project = make()
     whole = run(0, command, project, **settings)
     assert whole.returncode == 0, whole.stderr
     expected = tree(project)
     total = int(whole.stderr.rpartition("changes=")[2])
     numbers = range(1, total + 1)
-    for number in Random(54).sample(numbers, min(times, total)):  # noqa: S311
+    random = Random(54)  # noqa: S311
+    for number in random.sample(numbers, min(times, total)):
         project = make()
-        assert run(number, command, project, **settings).returncode == -signal.SIGKILL
+        interrupted = run(number, command, project, **settings)
+        if "FULL_DISK" in settings and interrupted.returncode == 0:
+            continue  # Nothing was left to write.
+        assert interrupted.returncode == (1 if "FULL_DISK" in settings else -signal.SIGKILL), interrupted.stderr
+        if "TWICE" in settings:
+            second = run(random.choice(numbers), command, project, **settings)
+            assert second.returncode == -signal.SIGKILL, second.stderr
         again = run(0, command, project, **settings)
         assert again.returncode == 0, (number, again.stderr)
         assert tree(project) == expected, number
 
 
 def tree(project: Path) -> dict[str, bytes]:
-    names = (path for path in sorted(project.rglob("*")) if path.is_file() and ".git" not in path.parts)
-    return {str(path.relative_to(project)): path.read_bytes() for path in names if "__pycache__" not in path.parts}
+    """The files and their contents; folders, too."""
+    contents = {}
+    for path in sorted(project.rglob("*")):
+        if ".git" not in path.parts and "__pycache__" not in path.parts:
+            contents[str(path.relative_to(project))] = path.read_bytes() if path.is_file() else b""
+    return contents
 
 
 if __name__ == "__main__":

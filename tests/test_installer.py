@@ -997,6 +997,14 @@ def taken_back(project: Path) -> None:
     assert settings.exists()
 
 
+def linked_package(project: Path) -> None:
+    (project / "vendor").symlink_to("../elsewhere")
+
+
+def linked_assistant(project: Path) -> None:
+    (project / "assistant").symlink_to("../elsewhere")
+
+
 def no_manage(project: Path) -> None:
     (project / "manage.py").unlink()
 
@@ -1008,8 +1016,10 @@ def no_manage(project: Path) -> None:
         (broken_settings, "No module named 'nowhere'"),
         (own_assistant, "assistant exists already"),
         (own_page, "has a page at /assistant/ already"),
+        (taken_back, "take 'agui' out of INSTALLED_APPS again"),
+        (linked_package, "vendor/ is a link to "),
         *rows_at_night(
-            (taken_back, "take 'agui' out of INSTALLED_APPS again"),
+            (linked_assistant, "assistant/ is a link to "),
             (old_django, "runs on Django 4.2, and the agent needs 5.2 or 6."),
             (own_label, "an application 'assistant' of its own"),
             (no_sessions, "needs 'django.contrib.staticfiles' in INSTALLED_APPS"),
@@ -1028,6 +1038,37 @@ def test_a_project_that_does_not_fit_is_left_alone(shop, spoil, sentence):
     assert done.stderr.count("\n") == 1
     assert git(shop, "status", "--short") == ""
     assert not (shop / "vendor").exists()
+
+
+def test_a_package_is_not_renewed_outside_of_the_project(shop, tmp_path):
+    installed(shop)
+    (shop / "vendor").rename(tmp_path / "elsewhere")
+    (shop / "vendor").symlink_to(tmp_path / "elsewhere")
+    refused = installer(shop, "--parts", "standard")
+    assert refused.stderr == (
+        f"Nothing was changed. vendor/ is a link to {tmp_path}/elsewhere, which is not in the project.\n"
+    )
+
+
+@pytest.mark.nightly
+def test_a_file_that_may_not_be_written_is_left_alone(shop):
+    settings = shop / "shop/settings.py"
+    settings.chmod(0o444)
+    commit(shop)
+    # Without this, root may write all files.
+    prefix = ["setpriv", "--bounding-set", "-dac_override"] if os.geteuid() == 0 else []
+    refused = installer(shop, prefix=prefix)
+    assert refused.stderr == f"Nothing was changed. {settings} is read-only: make it writable first.\n"
+    assert git(shop, "status", "--short") == ""
+
+
+def test_a_path_may_have_any_characters(tmp_path):
+    """Neither make nor the shell runs anything in it."""
+    path = f'{tmp_path}/it\'s "here"; touch a `touch b` $(touch c) $(shell touch {tmp_path}/d) $HOME'
+    command = ["make", "--old-file=.venv/.install", "install", f"BIN={Path(sys.executable).parent}", f"INTO={path}"]
+    done = subprocess.run(command, cwd=ROOT, env=project_environment(), capture_output=True, text=True)
+    assert f"There is no directory {path}." in done.stderr
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_missing_python_is_named(shop):

@@ -4,16 +4,27 @@ import itertools
 import os
 import shutil
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import TEMPLATE_NAME
-from daily import at_night
-from interrupting import interrupt_and_repeat
+from conftest import ROOT, TEMPLATE_NAME
+from daily import at_night, rows_at_night
+from interrupting import interrupt_and_repeat, tree
+from test_installer import form, installed, shop
+
+from installer.errors import Unfinished
+from installer.journal import roll_back
+
+__all__ = ["form", "shop"]  # fixtures
 
 TIMES = [pytest.param(4, id="some"), *at_night(200)]
+# How the engine comes, and how often the installer is killed
+FORM_AND_TIMES = pytest.mark.parametrize(
+    ("form", "times"), [("package", 3), *rows_at_night(("package", 200), ("source", 200))], indirect=["form"]
+)
 
 
 @pytest.fixture
@@ -85,3 +96,52 @@ def test_wheel_stays_inside_the_project(bake, newer: Path, tmp_path: Path):
     assert done.returncode == 1
     assert "vendor/ is a link" in done.stderr
     assert os.listdir(tmp_path / "elsewhere") == before
+
+
+@FORM_AND_TIMES
+def test_installation(shop, form: str, copies, times: int):
+    interrupt_and_repeat(copies(shop), ["installer", ".", "--engine", form], times, PYTHONPATH=str(ROOT))
+
+
+@FORM_AND_TIMES
+def test_renewal(shop, form: str, newer: Path, copies, times: int):
+    """Of the engine, and of the parts."""
+    installed(shop, "--engine", form)
+    interrupt_and_repeat(copies(shop), ["installer", ".", "--parts", "standard"], times, PYTHONPATH=str(newer))
+
+
+@FORM_AND_TIMES
+def test_removal(shop, form: str, copies, times: int):
+    installed(shop, "--engine", form)
+    interrupt_and_repeat(copies(shop), ["installer", ".", "--remove"], times, PYTHONPATH=str(ROOT), TWICE="1")
+
+
+@pytest.mark.parametrize("times", [1, *at_night(200)])
+def test_renewal_on_a_full_disk(shop, newer: Path, copies, times: int):
+    installed(shop)
+    command = ["installer", ".", "--parts", "standard"]
+    interrupt_and_repeat(copies(shop), command, times, PYTHONPATH=str(newer), FULL_DISK="1")
+
+
+WRITING = """import os, sys
+from pathlib import Path
+from installer.journal import all_or_none
+code = Path(sys.argv[1])
+with all_or_none(code, {code / "edited": b"after", code / "new/file": b"new", code / "gone": None}):
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("name", ["edited", "new/file", "gone"])
+def test_what_a_user_has_written_since_an_interruption_stays(tmp_path: Path, name: str):
+    (tmp_path / "edited").write_text("before")
+    (tmp_path / "gone").write_text("before")
+    subprocess.run([sys.executable, "-c", WRITING, tmp_path], cwd=ROOT, check=True)
+    (tmp_path / name).write_text("mine")
+    present = tree(tmp_path)
+    with pytest.raises(Unfinished, match=f"{name} was changed since then: move it elsewhere"):
+        roll_back(tmp_path)
+    assert tree(tmp_path) == present
+    (tmp_path / name).rename(tmp_path / "mine")
+    assert roll_back(tmp_path)
+    assert tree(tmp_path) == {"edited": b"before", "gone": b"before", "mine": b"mine"}
