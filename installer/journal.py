@@ -1,6 +1,5 @@
 """Write files all or none, even if the process is killed: a journal keeps what they were before."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -67,7 +66,9 @@ def roll_back(code: Path) -> bool:
 
 def wait_for_others(code: Path) -> None:
     """Wait until no other installer changes the project. The lock ends with the process."""
-    with suppress(OSError):  # Some file systems have no locks.
+    with suppress(ImportError, OSError):  # Windows and some file systems have no such locks.
+        import fcntl
+
         fcntl.flock(os.open(code, os.O_RDONLY), fcntl.LOCK_EX)
 
 
@@ -97,11 +98,12 @@ def _beside(path: Path) -> Path:
 
 def _sync(folder: Path) -> None:
     """Let the names in a folder outlive a loss of power."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with suppress(OSError):  # Windows opens no folders.
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _put(path: Path, contents: bytes | None) -> None:
