@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from abc import ABC
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -157,6 +158,12 @@ def run_cli(template: Path, tmp_path: Path):
 
     run.output, run.home = output, home
     return run
+
+
+@pytest.fixture
+def without_twisted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the installer run as it does alone: Twisted marks `abc.ABC`, and libcst stumbles over the mark."""
+    monkeypatch.delattr(ABC, "__provides__", raising=False)
 
 
 # --- One environment for all rendered projects

@@ -31,7 +31,7 @@ from servers import (
 sys.path.append(str(ROOT))
 from installer import name_lists, python_files, source
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("without_twisted")]
 
 PASSWORD = "lovelace-1815"
 APPS = """[

@@ -14,6 +14,8 @@ from installer.changes import Changes
 from installer.plan import _plan_asgi, _plan_urls
 from installer.project import Project
 
+pytestmark = pytest.mark.usefixtures("without_twisted")
+
 ROUTE = 'path("assistant/", include("assistant.urls"))'
 
 

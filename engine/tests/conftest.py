@@ -275,10 +275,20 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
         connection.settings_dict["TEST"]["NAME"] = tmp_path_factory.getbasetemp() / "test.sqlite3"
 
 
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Leave SQLite's file to the directory that goes: browsers of the same process may hinder its deletion."""
+    return connection.vendor == "sqlite"
+
+
 @pytest.fixture(autouse=True, scope="package")
-def no_certificates() -> Iterator[None]:
-    """No test speaks TLS. Each client of a provider reads the machine's certificates, in 20 ms, unless told where."""
+def environment() -> Iterator[None]:
+    """Take away what would change or slow these tests."""
     with pytest.MonkeyPatch.context() as patch:
+        # A title is one more request to a model, which tests of providers don't expect.
+        patch.setenv("MAKE_TITLES", "0")
+        patch.delenv("MCP_ENDPOINT", raising=False)
+        # No test speaks TLS. Each client of a provider reads the machine's certificates, in 20 ms, unless told where.
         patch.delenv("SSL_CERT_FILE", raising=False)
         patch.setenv("SSL_CERT_DIR", os.devnull)
         yield

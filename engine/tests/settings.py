@@ -4,9 +4,8 @@ import os
 from importlib.util import find_spec
 from unittest.mock import patch
 
-# The template's folder has no .env. A title is one more request to a model, which tests of providers don't expect.
-with patch.dict(os.environ, {"DEBUG": os.environ.get("DEBUG", "1"), "MAKE_TITLES": "0"}):
-    os.environ.pop("MCP_ENDPOINT", None)
+# The template's folder has no .env.
+with patch.dict(os.environ, {"DEBUG": os.environ.get("DEBUG", "1")}):
     from config.settings import *  # noqa: F403
 
 ROOT_URLCONF = "tests.urls"
