@@ -282,13 +282,9 @@ def django_db_keepdb() -> bool:
 
 
 @pytest.fixture(autouse=True, scope="package")
-def environment() -> Iterator[None]:
-    """Take away what would change or slow these tests."""
+def no_certificates() -> Iterator[None]:
+    """No test speaks TLS. Each client of a provider reads the machine's certificates, in 20 ms, unless told where."""
     with pytest.MonkeyPatch.context() as patch:
-        # A title is one more request to a model, which tests of providers don't expect.
-        patch.setenv("MAKE_TITLES", "0")
-        patch.delenv("MCP_ENDPOINT", raising=False)
-        # No test speaks TLS. Each client of a provider reads the machine's certificates, in 20 ms, unless told where.
         patch.delenv("SSL_CERT_FILE", raising=False)
         patch.setenv("SSL_CERT_DIR", os.devnull)
         yield

@@ -4,6 +4,11 @@ import os
 from importlib.util import find_spec
 from unittest.mock import patch
 
+# A title is one more request to a model, which tests of providers don't expect. No other test sees this variable
+# (project_environment in tests/servers.py).
+os.environ["MAKE_TITLES"] = "0"
+os.environ.pop("MCP_ENDPOINT", None)
+
 # The template's folder has no .env.
 with patch.dict(os.environ, {"DEBUG": os.environ.get("DEBUG", "1")}):
     from config.settings import *  # noqa: F403
