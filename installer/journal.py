@@ -27,7 +27,7 @@ def all_or_none(code: Path, files: Mapping[Path, bytes | None]) -> Iterator[None
     for path in changed:
         rows[os.path.relpath(path, code)] = [_encode(before[path]), _digest(files[path])]
     try:
-        # It holds the settings, which others may not be allowed to read.
+        # The journal holds the settings, which others may not be allowed to read.
         write_whole(code / JOURNAL, json.dumps(rows).encode(), mode=0o600)
         for path in changed:
             _put(path, files[path])

@@ -27,7 +27,7 @@ def test_no_module_is_long():
 
 def test_no_module_of_the_element_is_long():
     lengths = {str(path.relative_to(ENGINE)): len(path.read_text().splitlines()) for path in ELEMENT}
-    assert lengths.pop("static/agui/agui-chat.js") <= 400  # It has all methods that a page may call.
+    assert lengths.pop("static/agui/agui-chat.js") <= 400  # The element has all methods that a page may call.
     assert {name: lines for name, lines in lengths.items() if lines > 300} == {}
 
 

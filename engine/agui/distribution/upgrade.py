@@ -30,7 +30,7 @@ REPLACED = """\
 All of agui/ was replaced, also your own changes. Files that differ from the last commit: {count}.
 `git diff HEAD -- agui` shows how, and `git checkout -p -- agui` takes back what you choose."""
 REQUIREMENT = re.compile(rb"(agui-django(?:\[[\w, -]*\])? *== *)[\w.+!-]+")
-# It is in agui/ while its files are replaced.
+# This file is in agui/ from the first replaced file to the last.
 UNFINISHED = ".upgrading"
 
 
