@@ -27,7 +27,9 @@ override export INTO := $(value INTO)
 override export PROJECT_PYTHON := $(value PROJECT_PYTHON)
 # Whole runs keep what was flaky in them (tests/flaky.py).
 HISTORY = $(if $(TIER),,FLAKY_HISTORY="$(CURDIR)/.test-cache/flaky.jsonl")
-PYTEST := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B -m pytest
+# What pytest compiles, its assertions above all, is kept, so that each of the processes needn't do it again.
+PYTEST := PATH="$(CURDIR)/$(BIN):$$PATH" env -u PYTHONDONTWRITEBYTECODE \
+	PYTHONPYCACHEPREFIX="$(CURDIR)/.test-cache/bytecode" $(BIN)/python -m pytest
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)

@@ -173,7 +173,7 @@ def text_of(stream: list[dict]) -> str:
 
 def project_environment(**changes: str) -> dict[str, str]:
     """This process's environment without what would change a project's settings or slow it down."""
-    unwanted = re.compile(r"_API_KEY$|^DJANGO|^DATABASE|^REDIS|^PYTHONDONTWRITEBYTECODE$|^PYTEST_|^MAKE|^MFLAGS")
+    unwanted = re.compile(r"_API_KEY$|^DJANGO|^DATABASE|^REDIS|^PYTHON(DONT|PYCACHE)|^PYTEST_|^MAKE|^MFLAGS")
     return {name: value for name, value in os.environ.items() if not unwanted.search(name)} | changes
 
 
