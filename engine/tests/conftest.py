@@ -174,10 +174,10 @@ def decision(call_id: str, approved: bool = True, **payload: Any) -> dict[str, A
 class Client:
     """One user's AG-UI client: it sends its new message only, the server holds the history."""
 
-    def __init__(self, user: Any, prefix: str = "/agent/") -> None:
+    def __init__(self, user: Any, prefix: str = "/agent/", http: AsyncClient | None = None) -> None:
         self.user = user
         self.prefix = prefix
-        self.http = AsyncClient()
+        self.http = http or AsyncClient()
         if user is not None:
             # Under the name that ASGI scopes have: AsyncClient translates no others.
             self.http.defaults["authorization"] = f"Bearer {create_token(user)[1]}"  # type: ignore[typeddict-unknown-key]
