@@ -9,6 +9,7 @@ import importlib
 import json
 import re
 from typing import Any
+from urllib.parse import unquote
 from uuid import uuid4
 
 import pytest
@@ -41,11 +42,11 @@ class Wire(AsyncClient):
     """Passes a path on as it goes over the wire, too, as an ASGI server does."""
 
     async def generic(self, method: str, path: Any, *args: Any, **kwargs: Any) -> Any:
-        self.raw_path = str(path).partition("?")[0].encode()
+        self.path = str(path).partition("?")[0]
         return await super().generic(method, path, *args, **kwargs)
 
     async def request(self, **scope: Any) -> Any:
-        return await super().request(raw_path=self.raw_path, **scope)
+        return await super().request(**scope | {"path": unquote(self.path), "raw_path": self.path.encode()})
 
 
 class Player(Attacks):
@@ -162,7 +163,12 @@ class Player(Attacks):
         return reply
 
     async def read(self, response: Any) -> Reply:
-        raw = b"".join([chunk async for chunk in response]) if response.streaming else response.content
+        if not response.streaming:
+            raw = response.content
+        elif response.is_async:
+            raw = b"".join([chunk async for chunk in response])
+        else:
+            raw = b""  # After a HEAD
         reply = Reply(raw, response.status_code, headers=response.headers)
         if response.headers.get("Content-Type", "").startswith("text/event-stream"):
             reply.events = read_stream(raw)

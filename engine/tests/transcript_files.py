@@ -17,7 +17,7 @@ INPUT = {"threadId", "runId", "messages", "tools", "state", "context", "forwarde
 INPUT |= {"protocolVersion", "resume"}
 STREAM = {"events", "custom", "ends", "asks", "says", "answer", "status"}
 METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
-HTTP = {"body", "text", "type", "headers", "status", "answer", "answer_headers"}
+HTTP = {"body", "text", "type", "headers", "status", "answer", "answer_headers", "events", "ends"}
 MCP = {"name", "arguments", "taskId", "inputResponses", "requestState", "can", "about", "status", "result", "error"}
 BROWSER = {"status", "shows", "answer_headers"}
 # What each kind of step may have beside its first key.
