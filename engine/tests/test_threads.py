@@ -1,4 +1,4 @@
-"""What deletes threads beside their users, and paths that were not sent as such. (transcripts/threads.yaml has more.)"""
+"""What deletes threads beside their users, and paths that were not sent as such. (threads.yaml has the rest.)"""
 
 import asyncio
 import json
