@@ -34,8 +34,9 @@ ROWS: dict[str, tuple[str, str, dict[str, str]]] = {
     ),
     "messages": ("agui.Message", "pk", fields("data", thread="thread__thread_id")),
     "messages sent during runs": ("agui_queue.QueuedMessage", "pk", fields("state", "data")),
-    "files": ("agui_attachments.Attachment", "pk", fields("name")),
+    "files": ("agui_attachments.Attachment", "created_at", fields("name")),
     "uses of files": ("agui_attachments.AttachmentUse", "pk", fields(thread="thread_id")),
+    "feedback": ("agui_feedback.Feedback", "pk", fields("value", "comment")),
     "questions of clients": (
         "agui_mcp.ClientQuestion",
         "created_at",

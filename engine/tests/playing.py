@@ -190,7 +190,7 @@ class Player(Attacks):
 
     async def do_begin(self, text: str, by: str, step: dict[str, Any]) -> Reply:
         body = self.run_input(step)
-        self.begun[body["threadId"]] = asyncio.create_task(self.run(by, body, {}))
+        self.begun[step.get("as", body["threadId"])] = asyncio.create_task(self.run(by, body, {}))
         waits = re.findall(r"'wait': '(.+?)'", str(step.get("model")))
         await self.reach(step.get("until", waits[0]))
         return Reply()

@@ -15,7 +15,7 @@ yaml = pytest.importorskip("yaml")
 
 INPUT = {"threadId", "runId", "messages", "tools", "state", "context", "forwardedProps", "parentRunId"}
 INPUT |= {"protocolVersion", "resume"}
-STREAM = {"events", "custom", "ends", "asks", "says", "answer", "status"}
+STREAM = {"events", "custom", "ends", "asks", "says", "answer", "answer_headers", "status"}
 METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
 HTTP = {"body", "text", "type", "headers", "status", "answer", "answer_headers", "events", "ends"}
 MCP = {"name", "arguments", "taskId", "inputResponses", "requestState", "can", "about", "status", "result", "error"}
@@ -23,7 +23,7 @@ BROWSER = {"status", "shows", "answer_headers"}
 # What each kind of step may have beside its first key.
 ACTIONS: dict[str, set[str]] = {
     **dict.fromkeys(["run", "resume", "messages"], INPUT | STREAM | {"run", "model", "headers"}),
-    "begin": INPUT | {"model", "until"},
+    "begin": INPUT | {"model", "until", "as"},
     "release": {"until"},
     "close": set(),
     "end": STREAM | {"release"},
