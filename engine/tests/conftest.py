@@ -12,10 +12,11 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -174,10 +175,10 @@ def decision(call_id: str, approved: bool = True, **payload: Any) -> dict[str, A
 class Client:
     """One user's AG-UI client: it sends its new message only, the server holds the history."""
 
-    def __init__(self, user: Any, prefix: str = "/agent/") -> None:
+    def __init__(self, user: Any, prefix: str = "/agent/", http: AsyncClient | None = None) -> None:
         self.user = user
         self.prefix = prefix
-        self.http = AsyncClient()
+        self.http = http or AsyncClient()
         if user is not None:
             # Under the name that ASGI scopes have: AsyncClient translates no others.
             self.http.defaults["authorization"] = f"Bearer {create_token(user)[1]}"  # type: ignore[typeddict-unknown-key]
@@ -360,10 +361,18 @@ def queue(client: Client) -> Any:
 
 
 @pytest.fixture
-def type_in(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Give `manage.py chat` these lines, if the project has the part `terminal`."""
+def talk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Play `manage.py chat`, if the project has the part `terminal`."""
     chatting = importlib.import_module("tests.chatting")
-    return lambda *lines: monkeypatch.setattr(sys, "stdin", chatting.Lines(lines))
+
+    def play(*answers: Any, lines: Sequence[Any] = (), arguments: Sequence[Any] = (), code: int = 0) -> Any:
+        monkeypatch.setattr(sys, "stdin", chatting.Lines(lines))
+        with script(*answers) as model:
+            assert chatting.chat(*map(str, arguments)) == code
+        printed = capsys.readouterr()
+        return SimpleNamespace(out=printed.out, err=printed.err, requests=model.requests)
+
+    return play
 
 
 @pytest.fixture

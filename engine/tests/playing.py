@@ -8,11 +8,8 @@ import asyncio
 import importlib
 import json
 import re
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from uuid import uuid4
 
 import pytest
@@ -22,246 +19,49 @@ from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
 from mcp_message import message_of_2026
-from pydantic_ai.exceptions import ModelHTTPError
-from pydantic_ai.messages import ToolReturnPart, UserPromptPart
 
 from agui import AgentConfig, DjangoAGUIView, get_urls
-from agui.testing import ScriptedModel, call, fail, say, think, wait
 from tests import transcript_tools
-from tests.comparing import Only, bind, compare, side_by_side
-from tests.conftest import Client, parts_of, played_by
+from tests.attacking import Attacks
+from tests.comparing import bind
+from tests.conftest import Client, played_by
+from tests.judging import Mistake, Reply
+from tests.transcript_files import INPUT, MCP, METHODS, Transcript, action_of, rows_of
+from tests.transcript_model import answer_of
 from tests.transcript_tools import Gate
 from tests.wire import WireError, check_stream, read_stream
 
-yaml = pytest.importorskip("yaml")
-
-INPUT = {"threadId", "runId", "messages", "tools", "state", "context", "forwardedProps", "parentRunId"}
-INPUT |= {"protocolVersion", "resume"}
-STREAM = {"events", "custom", "ends", "asks", "says", "answer", "status"}
-METHODS = ("get", "post", "put", "patch", "delete")
-HTTP = {"body", "text", "type", "headers", "status", "answer", "answer_headers"}
-MCP = {"name", "arguments", "taskId", "inputResponses", "requestState", "can", "about", "status", "result", "error"}
-BROWSER = {"status", "shows", "answer_headers"}
-STREAM_HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform"}
-STREAM_HEADERS["X-Accel-Buffering"] = "no"
-# What each kind of step may have beside its first key.
-ACTIONS: dict[str, set[str]] = {
-    **dict.fromkeys(["run", "resume", "messages"], INPUT | STREAM | {"run", "model", "headers"}),
-    "begin": INPUT | {"model", "until"},
-    "release": {"until"},
-    "close": set(),
-    "end": STREAM | {"release"},
-    "follow": STREAM | {"after", "model"},
-    **dict.fromkeys(METHODS, HTTP | {"model"}),
-    "send": {"id", "message", "mode", "expected_run", "context", "status", "answer", "model"},
-    "mcp": MCP,
-    "open": BROWSER,
-    "submit": BROWSER | {"to"},
-    "upload": {"text", "answer", "status"},
-    "thread": {"answer"},
-    **{key: set() for key in ("settings", "django", "agent", "later", "user", "permit", "forbid", "idle")},
-    **{key: set() for key in ("effects", "rows", "lines", "waiting")},
-}
-ANY_STEP = {"by", "values", "effects", "rows", "lines", "waiting", "sent", "logged", "without"}
-
-FAILURES: dict[Any, Callable[[], BaseException]] = {
-    **{code: lambda code=code: ModelHTTPError(code, "m", body={"secret": "hunter2"}) for code in (401, 429, 500)},
-    "crash": lambda: RuntimeError("postgres://user:hunter2@db"),
-    "connection": lambda: ConnectionError("gone"),
-}
-# The rows that a transcript may look at: their model, their order, and the fields by the names that transcripts use.
-ROWS: dict[str, tuple[str, str, dict[str, str]]] = {
-    "runs": (
-        "agui.Run",
-        "pk",
-        {"thread": "thread_id", **{name: name for name in ("status", "code", "model", "usage", "duration_ms")}},
-    ),
-    "tool calls": (
-        "agui.AuditRecord",
-        "started_at",
-        {name: name for name in ("outcome", "error", "arguments", "proposed", "via", "approved_by", "result_size")}
-        | {"tool": "tool_name", "thread": "thread_id", "run": "run_id", "user": "user__username"},
-    ),
-    "messages sent during runs": ("agui_queue.QueuedMessage", "pk", {"state": "state", "data": "data"}),
-    "uses of files": ("agui_attachments.AttachmentUse", "pk", {"thread": "thread_id"}),
-    "questions of clients": (
-        "agui_mcp.ClientQuestion",
-        "created_at",
-        {name: name for name in ("state", "form", "arguments", "answer", "result")},
-    ),
-    "tasks of clients": (
-        "agui_mcp.ClientTask",
-        "created_at",
-        {name: name for name in ("state", "arguments", "result")},
-    ),
+STREAM_HEADERS = {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-store, no-transform",
+    "X-Accel-Buffering": "no",
 }
 
 
-# --- Files
+class Wire(AsyncClient):
+    """Passes a path on as it goes over the wire, too, as an ASGI server does."""
+
+    async def generic(self, method: str, path: Any, *args: Any, **kwargs: Any) -> Any:
+        self.path = str(path).partition("?")[0]
+        return await super().generic(method, path, *args, **kwargs)
+
+    async def request(self, **scope: Any) -> Any:
+        return await super().request(**scope | {"path": unquote(self.path), "raw_path": self.path.encode()})
 
 
-class Mapping(dict[str, Any]):
-    """A mapping that knows its line."""
-
-    line = 0
-
-
-class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
-    """YAML with JSON's scalars: no dates, no `yes`, no octal numbers, and no key twice."""
-
-    yaml_implicit_resolvers: dict[str, Any] = {}
-
-    def mapping(self, node: Any) -> Mapping:
-        keys = [key.value for key, _ in node.value]
-        self.flatten_mapping(node)
-        if twice := {key for key in keys if keys.count(key) > 1}:
-            raise ValueError(f"{node.start_mark}: {twice} twice")
-        made = Mapping(self.construct_pairs(node, deep=True))
-        made.line = node.start_mark.line + 1
-        return made
-
-
-def _times(loader: Any, node: Any) -> str:
-    text, count = loader.construct_sequence(node)
-    return str(text) * int(count)
-
-
-Loader.add_constructor("tag:yaml.org,2002:map", Loader.mapping)
-Loader.add_constructor("!only", lambda loader, node: Only(loader.mapping(node)))
-Loader.add_constructor("!times", _times)
-NUMBER = r"-?(?:0|[1-9]\d*)"
-for tag, pattern, first in (
-    ("bool", "true|false", "tf"),
-    ("null", "null", "n"),
-    ("int", NUMBER, "-0123456789"),
-    ("float", rf"{NUMBER}(?:\.\d+)?(?:[eE][-+]?\d+)?", "-0123456789"),
-    ("merge", "<<", "<"),
-):
-    Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), list(first))
-
-
-@dataclass
-class Transcript:
-    """One behaviour: a sentence, and the steps that show it."""
-
-    path: Path
-    sentence: str
-    steps: list[Mapping]
-    needs: list[str]
-    is_of_databases: bool
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    """The values with which the whole transcript is played."""
-
-
-def read(path: Path) -> Iterator[Transcript]:
-    """Read a file of transcripts. A mistake in one is an error of the file."""
-    document = yaml.load(path.read_text(), Loader)  # a SafeLoader
-    about = {key: document.pop(key) for key in ("needs", "database", "before", "shared") if key in document}
-    for sentence, steps in document.items():
-        if not re.match("[A-Z]", sentence):
-            raise ValueError(f"{path}: {sentence!r} is no sentence")
-        rows: list[dict[str, Any]] = []
-        if set(steps[0]) == {"values"}:
-            rows = list(rows_of(steps[0]["values"]))
-            steps = steps[1:]
-        steps = [*about.get("before", []), *steps]
-        for step in steps:
-            # A step may be a value of the rows: `$name`.
-            for each in [row[step[1:]] for row in rows] if isinstance(step, str) else [step]:
-                check_keys(path, each)
-        yield Transcript(path, sentence, steps, about.get("needs", []), "database" in about, rows)
-
-
-def action_of(step: dict[str, Any]) -> str:
-    """Its first key, before which there may be the values with which it is played."""
-    return next(key for key in step if key != "values")
-
-
-def check_keys(path: Path, step: Mapping) -> None:
-    action = action_of(step)
-    if action not in ACTIONS:
-        raise ValueError(f"{path}:{step.line}: there is no step {action!r}")
-    if unknown := step.keys() - {action} - ACTIONS[action] - ANY_STEP:
-        raise ValueError(f"{path}:{step.line}: a step {action!r} has no {sorted(unknown)}")
-
-
-def rows_of(values: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """`{a: [1, 2]}` are two rows, and so is `{"a, b": [[1, 2], [3, 4]]}`."""
-    [(header, rows)] = values.items()
-    names = header.split(", ")
-    for row in rows:
-        yield dict(zip(names, row if len(names) > 1 else [row], strict=True))
-
-
-# --- The model
-
-
-class Script(ScriptedModel):
-    """A model whose answers the steps give, one by one."""
-
-    def __init__(self) -> None:
-        self.answers: deque[Any] = deque()
-        self.overdrawn = False
-        super().__init__(self._next())
-
-    def _next(self) -> Iterator[Any]:
-        while True:
-            self.overdrawn |= not self.answers
-            yield self.answers.popleft() if self.answers else [fail(AssertionError("no answer"))]
-
-
-def request_view(request: Any) -> dict[str, Any]:
-    """What a step says about a request to the model."""
-    parts = parts_of(request)
-    prompts = [part.content for part in parts if isinstance(part, UserPromptPart)]
-    results = {part.tool_name: part.content for part in parts if isinstance(part, ToolReturnPart)}
-    return {
-        "prompt": request.prompt,
-        "prompts": prompts,
-        "results": results,
-        "tools": sorted(request.tools),
-        "instructions": request.instructions,
-        "all": str([message.parts for message in request.messages]),
-    }
-
-
-# --- The play
-
-
-class Mistake(AssertionError):
-    """A step did not go as it says."""
-
-
-@dataclass
-class Reply:
-    """What came back for a step."""
-
-    raw: bytes = b""
-    status: int = 200
-    events: list[Any] = field(default_factory=list)
-    headers: Any = field(default_factory=dict)
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.raw) if self.raw else None
-
-
-class Player:
+class Player(Attacks):
     """Plays the steps of one transcript."""
 
     def __init__(self, transcript: Transcript, users: dict[str, Any], settings: Any, caplog: Any, clock: Any) -> None:
+        super().__init__()
         self.transcript, self.users, self.settings, self.caplog = transcript, users, settings, caplog
         self.clock = clock
-        self.names: dict[str, Any] = {}
-        self.model = Script()
         self.gates: dict[str, Gate] = {}
         self.begun: dict[str, asyncio.Task[Reply]] = {}
         self.clients: dict[str, Client] = {}
         self.browsers: dict[str, AsyncClient] = {}
         self.page = ("", "")
         self.calls: set[str] = set()
-        self.effects: list[Any] = []
-        self.requests = 0
         transcript_tools.gates = self.gate
 
     async def play(self, row: dict[str, Any]) -> None:
@@ -269,10 +69,11 @@ class Player:
             for each in self.transcript.steps:
                 step: Any = row[each[1:]] if isinstance(each, str) else each
                 for values in rows_of(step["values"]) if "values" in step else [{}]:
-                    self.names |= row | values
+                    self.names |= row
+                    self.names |= bind(values, self.names)
                     if mistake := await self.play_step(step):
                         place = f"{self.transcript.path.name}:{step.line}"
-                        about = f" with {row | values}" if row or values else ""
+                        about = f" with {row | values}"[:500] if row or values else ""
                         pytest.fail(f"{self.transcript.sentence}\n{place}{about}\n{mistake}", pytrace=False)
         for gate in self.gates.values():
             gate.opened.set()
@@ -291,7 +92,7 @@ class Player:
     async def try_step(self, step: dict[str, Any]) -> None:
         action = action_of(step)
         by = step.get("by", "ada")
-        self.model.answers.extend(map(self.answer, as_list(step.get("model", []))))
+        self.model.answers.extend(answer_of(as_list(each), self.gate) for each in as_list(step.get("model", [])))
         self.caplog.clear()
         if action in ("run", "resume", "messages"):
             reply = await self.run(by, self.run_input(step), step.get("headers", {}))
@@ -308,11 +109,11 @@ class Player:
             self.check_answer(reply, step)
             # A run that the server begins may go on after its answer.
             if reply.events or "model" not in step:
-                self.check_script(step)
-        is_going_on = action in ("send", "post") and "model" in step and not reply.events
+                self.check_script(is_going_on=bool(self.begun))
+        begins_a_run = action in ("send", "post") and "model" in step and not reply.events
         if "logged" in step and step["logged"] not in self.caplog.text:
             raise Mistake(f"{step['logged']!r} is not in the log: {self.caplog.text}")
-        if not is_going_on:
+        if not begins_a_run:
             self.check_requests(step)
         await self.check_state(step)
 
@@ -321,28 +122,6 @@ class Player:
         return Reply()
 
     # --- What a step sends
-
-    def answer(self, answer: Any) -> list[Any]:
-        return [self.part(part) for part in as_list(answer) if part is not None]
-
-    def part(self, part: Any) -> Any:
-        if isinstance(part, str):
-            return say(part)
-        match dict(part):
-            case {"say": text, **rest}:
-                return say(text, **rest)
-            case {"think": text, **rest}:
-                return think(text, **rest)
-            case {"call": name, "json": text, **rest}:
-                return call(name, _json=text, _id=rest.get("id", ""))
-            case {"call": name, **rest}:
-                return call(name, _id=rest.get("id", ""), **rest.get("with", {}))
-            case {"fail": kind}:
-                return fail(FAILURES[kind]())
-            case {"wait": name}:
-                gate = self.gate(name)
-                return wait(gate.opened, gate.reached)
-        raise ValueError(f"The model can't say {part}")
 
     def gate(self, name: str) -> Gate:
         return self.gates.setdefault(name, Gate())
@@ -353,17 +132,26 @@ class Player:
         if text:
             body["messages"] = [{"id": str(uuid4()), "role": "user", "content": text}]
         body |= {key: value for key, value in step.items() if key in INPUT}
-        if isinstance(body.get("resume"), dict):
-            body["resume"] = [
-                {"interruptId": self.names.get(call_id), "status": "resolved", "payload": payload}
-                for call_id, payload in body["resume"].items()
-            ]
+        body["resume"] = self.resolved(body.get("resume"))
         return {key: value for key, value in body.items() if value is not None or key == "state"}
+
+    def resolved(self, resume: Any) -> Any:
+        """The answers to interrupts that a step names by their calls."""
+        if not isinstance(resume, dict) or not resume:
+            return resume
+        answered = {"status": "resolved"}
+        return [{"interruptId": self.names.get(key), **answered, "payload": value} for key, value in resume.items()]
+
+    async def post(self, by: str, data: Any, step: dict[str, Any]) -> Reply:
+        client = await self.client(by)
+        given = {"content_type": step.get("type", "application/json"), "headers": step.get("headers", {})}
+        return await self.read(await client.http.post(client.prefix, data, **given))
 
     async def client(self, by: str) -> Client:
         if by not in self.clients:
             user = self.users.get(by.split(" ")[0])
-            self.clients[by] = await sync_to_async(Client)(user, "/open/" if by.startswith("visitor") else "/agent/")
+            prefix = "/open/" if by.startswith("visitor") else "/agent/"
+            self.clients[by] = await sync_to_async(Client)(user, prefix, Wire())
         return self.clients[by]
 
     async def run(self, by: str, body: dict[str, Any], headers: dict[str, str]) -> Reply:
@@ -375,7 +163,12 @@ class Player:
         return reply
 
     async def read(self, response: Any) -> Reply:
-        raw = b"".join([chunk async for chunk in response]) if response.streaming else response.content
+        if not response.streaming:
+            raw = response.content
+        elif response.is_async:
+            raw = b"".join([chunk async for chunk in response])
+        else:
+            raw = b""  # After a HEAD
         reply = Reply(raw, response.status_code, headers=response.headers)
         if response.headers.get("Content-Type", "").startswith("text/event-stream"):
             reply.events = read_stream(raw)
@@ -397,7 +190,7 @@ class Player:
 
     async def do_begin(self, text: str, by: str, step: dict[str, Any]) -> Reply:
         body = self.run_input(step)
-        self.begun[body["threadId"]] = asyncio.create_task(self.run(by, body, {}))
+        self.begun[step.get("as", body["threadId"])] = asyncio.create_task(self.run(by, body, {}))
         waits = re.findall(r"'wait': '(.+?)'", str(step.get("model")))
         await self.reach(step.get("until", waits[0]))
         return Reply()
@@ -552,101 +345,6 @@ class Player:
         await self.users[by].user_permissions.aclear()
         return Reply()
 
-    # --- What a step says about it
-
-    def compare(self, wanted: Any, actual: Any) -> None:
-        if mistake := compare(wanted, actual, self.names):
-            raise Mistake(f"{mistake}\n{side_by_side(wanted, actual)}")
-
-    def check_answer(self, reply: Reply, step: dict[str, Any]) -> None:
-        action = action_of(step)
-        # An error of JSON-RPC has a status of its own.
-        status = range(600) if action in ("open", "submit", "mcp") else range(200, 300)
-        if reply.status not in ([step["status"]] if "status" in step else status):
-            raise Mistake(f"The status is {reply.status}: {reply.raw[:1000].decode()}")
-        if "answer" in step:
-            self.compare(step["answer"], reply.json)
-        if "answer_headers" in step:
-            self.compare(step["answer_headers"], dict(reply.headers))
-        if reply.events:
-            self.check_events(reply.events, step)
-
-    def check_events(self, events: list[dict[str, Any]], step: dict[str, Any]) -> None:
-        wanted = step.get("events", ["..."])
-        if isinstance(wanted, list):
-            wanted = list(flat(wanted))
-        self.compare(wanted, events)
-        last = events[-1]
-        outcome = last.get("outcome", {})
-        ended = last["code"] if last["type"] == "RUN_ERROR" else outcome.get("type")
-        is_told = isinstance(wanted[-1], dict) and wanted[-1]["type"] == "RUN_ERROR"
-        if not is_told:
-            self.compare(step.get("ends", "interrupt" if "asks" in step else "success"), ended)
-        if "asks" in step:
-            asks = step["asks"] if isinstance(step["asks"], dict) else {key: {} for key in step["asks"]}
-            asks = {key: {"message": each} if isinstance(each, str) else each for key, each in asks.items()}
-            interrupts = {interrupt["toolCallId"]: interrupt for interrupt in outcome.get("interrupts", [])}
-            self.compare(Only(asks), interrupts)
-        if "custom" in step:
-            self.compare(step["custom"], [event for event in events if event["type"] == "CUSTOM"])
-        if "says" in step:
-            deltas = [event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"]
-            self.compare(step["says"], "".join(deltas))
-
-    def check_script(self, step: dict[str, Any]) -> None:
-        if self.model.overdrawn:
-            raise Mistake(f"The model was asked more often than this step says: {self.model.requests[-1].messages}")
-        if self.model.answers and not self.begun:
-            raise Mistake(f"The model was not asked for {list(self.model.answers)}")
-
-    def check_requests(self, step: dict[str, Any]) -> None:
-        if "sent" in step:
-            requests = [request_view(request) for request in self.model.requests[self.requests :]]
-            self.compare(step["sent"], requests)
-        self.requests = len(self.model.requests)
-
-    async def check_state(self, step: dict[str, Any]) -> None:
-        if "lines" in step:
-            thread = step.get("thread", step.get("threadId", "t1"))
-            await self.check_lines(thread, step["lines"], step.get("by", "ada"))
-        if "waiting" in step:
-            listed = await self.http("GET", "threads/t1/messages/", step.get("by", "ada"), {})
-            self.compare(step["waiting"], [row["message"]["content"] for row in listed.json["messages"]])
-        for name, rows in step.get("rows", {}).items():
-            self.compare(rows, await self.rows(name))
-        self.effects = step.get("effects", self.effects)
-        if transcript_tools.effects != self.effects:
-            raise Mistake(f"The tools have done {transcript_tools.effects}, and not {self.effects}")
-
-    async def check_lines(self, thread: str, lines: list[str], by: str) -> None:
-        """Compare a thread's texts: the user's words, and the agent's with a sign before them."""
-        reply = await self.http("GET", f"threads/{thread}/", by, {})
-        texts = []
-        for message in reply.json["messages"]:
-            sign = "" if message["role"] == "user" else f"{message['role']}: "
-            if message.get("content"):
-                texts.append(sign + message["content"])
-        self.compare(lines, texts)
-
-    async def rows(self, name: str) -> list[dict[str, Any]]:
-        model, order, fields = ROWS[name]
-        found = apps.get_model(model).objects.order_by(order).values(*fields.values())
-        return [{name: row[column] for name, column in fields.items()} async for row in found]
-
 
 def as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def flat(events: list[Any]) -> Iterator[Any]:
-    """Expected events in one form: a type, or a type with fields."""
-    for event in events:
-        if isinstance(event, list):
-            yield from flat(event)
-        elif isinstance(event, str):
-            yield event if event == "..." else {"type": event}
-        elif "type" in event:
-            yield event
-        else:
-            [(kind, fields)] = event.items()
-            yield {"type": kind, **fields}

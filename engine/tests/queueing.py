@@ -3,12 +3,15 @@
 import asyncio
 import json
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 from agui.contrib.queue import next_run
 from agui.runs.live import live
-from agui.testing import wait
-from tests.conftest import Client
+from agui.testing import call, wait
+from tests.conftest import Client, script
 
 
 class Queue:
@@ -69,6 +72,19 @@ class Reading:
         if gate:
             gate.opened.set()
         return await self._task
+
+
+@asynccontextmanager
+async def working(client: Client, *answers: Any, says: Any = None, text: str = "Go", **body: Any) -> AsyncIterator[Any]:
+    """A run whose model waits after its first words, or after its call of a tool; in the end it goes on."""
+    gate = Gate()
+    with script([says or call("echo", text="a"), gate()], *answers) as model:
+        run = Reading(client, text, **body)
+        await run.at(gate)
+        at_work = SimpleNamespace(run=run, gate=gate, requests=model.requests, events=[])
+        yield at_work
+        at_work.events = await run.end(gate)
+        await settled()
 
 
 async def texts(client: Client, thread: str = "t1") -> list[str]:

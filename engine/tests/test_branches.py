@@ -1,8 +1,12 @@
 """Edits and new tries leave versions behind; forks stand on their own."""
 
+from unittest.mock import ANY
+
 import pytest
+from asgiref.sync import sync_to_async
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from agui.stores.annotations import annotate
@@ -38,15 +42,15 @@ def result(call_id):
     return message
 
 
-async def add(store, *messages, thread="t"):
-    conversation = await store.load(thread) or Conversation(conversation_id=thread)
+async def add(store, *messages, thread="t", scope="alice"):
+    conversation = await store.load(thread, scope=scope) or Conversation(conversation_id=thread)
     conversation.messages.extend(messages)
-    return await store.save(conversation, scope="alice")
+    return await store.save(conversation, scope=scope)
 
 
-async def line(store, thread="t"):
+async def line(store, thread="t", scope="alice"):
     """The texts of the current line."""
-    conversation = await store.load(thread)
+    conversation = await store.load(thread, scope=scope)
     return [part.content for message in conversation.messages for part in message.parts if hasattr(part, "content")]
 
 
@@ -186,3 +190,66 @@ class TestForks:
         await add(store, prompt("u1"), answer("a1"))
         with pytest.raises(ConversationConflict):
             await store.fork_at("t", message_id=None, new_conversation_id="t", scope="alice")
+
+
+class TestScopes:
+    """What a store promises of two owners with one id."""
+
+    @pytest.fixture(params=["model", "session"])
+    async def store(self, request, db):
+        store = await sync_to_async(STORES[request.param])()
+        for scope in ("alice", "bob"):
+            await add(store, prompt("u1", f"I am {scope}"), scope=scope)
+        return store
+
+    async def test_each_loads_and_goes_on_with_its_own(self, store):
+        for scope in ("alice", "bob"):
+            await add(store, prompt("u2", f"More of {scope}"), scope=scope)
+        for scope in ("alice", "bob"):
+            assert await line(store, scope=scope) == [f"I am {scope}", f"More of {scope}"]
+            [entry] = await store.load_entries("t", limit=1, scope=scope)
+            assert entry.message.parts[0].content == f"More of {scope}"
+            assert (await store.summary("t", scope=scope))["title"] == f"I am {scope}"
+
+    async def test_each_changes_its_own(self, store):
+        assert (await store.rename("t", "Mine", scope="alice"))["title"] == "Mine"
+        assert (await store.mark("t", unread=True, scope="alice"))["unread"]
+        assert await store.summary("t", scope="bob") == {
+            **{"thread_id": "t", "title": "I am bob", "preview": "I am bob", "updated_at": ANY},
+            **dict.fromkeys(["unread", "pinned", "archived"], False),
+        }
+        assert await store.rename("t", "Mine", scope="carol") is None
+
+    async def test_each_deletes_its_own(self, store):
+        await store.delete("t", scope="alice")
+        assert await store.load("t", scope="alice") is None
+        assert await line(store, scope="bob") == ["I am bob"]
+        await add(store, prompt("u1", "Again"))
+        assert await line(store) == ["Again"]
+
+    async def test_each_forks_and_branches_its_own(self, store):
+        for scope in ("alice", "bob"):
+            assert await store.fork_at("t", message_id=None, new_conversation_id="f", scope=scope)
+            await store.fork("t", new_conversation_id="g", source_scope=scope)
+            with pytest.raises(ConversationConflict):
+                await store.fork_at("t", message_id=None, new_conversation_id="f", scope=scope)
+            for fork in ("f", "g"):
+                assert await line(store, fork, scope=scope) == [f"I am {scope}"]
+            known = await store.load("t", scope=scope)
+            branched = await store.branch("t", at=0, expected_revision=known.revision, scope=scope)
+            branched.messages.append(prompt("u2", f"Rather {scope}"))
+            await store.save(branched, scope=scope)
+        assert [await line(store, scope=scope) for scope in ("alice", "bob")] == [["Rather alice"], ["Rather bob"]]
+
+    async def test_a_bound_store_needs_no_scope(self, store):
+        bound = store.for_scope("bob")
+        assert await line(bound, scope=None) == ["I am bob"]
+        assert await bound.for_scope("carol").load("t") is None
+        assert await line(bound) == ["I am alice"]
+
+    async def test_without_a_scope_nobody_guesses_whose_it_is(self, store):
+        for method in (store.load, store.delete):
+            with pytest.raises(UserError, match="scope"):
+                await method("t")
+        await store.delete("t", scope="alice")
+        assert await line(store, scope=None) == ["I am bob"]

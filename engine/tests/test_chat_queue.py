@@ -18,8 +18,7 @@ from agui.contrib.terminal.message_queue import MessageQueue, Stand
 from agui.contrib.terminal.waiting import Waiting
 from agui.models import Run, get_conversation_model
 from agui.testing import Pause, call, fail, say
-from tests.chatting import chat
-from tests.conftest import script
+from tests.conftest import parts_of
 from tests.urls import effects
 
 Thread = get_conversation_model()
@@ -66,11 +65,11 @@ def keys(monkeypatch):
 
 @dataclass(frozen=True)
 class Typed(Pause):
-    """The person types lines; the model waits until these texts wait."""
+    """The person types lines; the model waits until these texts wait, or for ever."""
 
     keys: Keys | None = None
     lines: tuple[str, ...] = ()
-    texts: tuple[str, ...] | None = None
+    texts: tuple[str, ...] | None = ()
     kept: tuple[str, ...] = ()
     """What waits for the next prompt."""
     then: Callable[[], Any] = bool
@@ -89,22 +88,21 @@ def texts_of(waiting: Waiting) -> list[str]:
     return [row.message["content"] for row in waiting]
 
 
-def typed(keys: Keys, *lines: str, waits: tuple[str, ...] | None = (), **options: Any) -> Typed:
-    return Typed(keys=keys, lines=lines, texts=waits, **options)
+def typed(keys: Keys, *lines: str, waits: str | None = "", **options: Any) -> Typed:
+    texts = None if waits is None else tuple(waits.split())
+    return Typed(keys=keys, lines=lines, texts=texts, **options)
 
 
 def control_c() -> None:
     asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGINT)
 
 
-def prompts_of(model: Any) -> list[list[str]]:
+def prompts_of(told: Any) -> list[list[str]]:
     """The user's words in each request, those of the earlier ones left out."""
     seen: list[str] = []
     new = []
-    for request in model.requests:
-        texts = [
-            part.content for message in request.messages for part in message.parts if part.part_kind == "user-prompt"
-        ]
+    for request in told.requests:
+        texts = [part.content for part in parts_of(request) if part.part_kind == "user-prompt"]
         new.append(texts[len(seen) :])
         seen = texts
     return new
@@ -114,54 +112,43 @@ def nothing_waits() -> bool:
     return not QueuedMessage.objects.filter(state="waiting").exists()
 
 
+def in_order(printed: str, *words: str) -> bool:
+    places = [printed.index(word) for word in words]
+    return places == sorted(places)
+
+
 # --- Enter
 
 
-def test_what_is_typed_is_read_after_the_answer(keys, type_in, capsys):
-    type_in("Go")
-    with script(
-        [say("One."), typed(keys, "And then?", "And last?", waits=("And then?", "And last?"))], say("Two.")
-    ) as m:
-        assert chat() == 0
-    assert prompts_of(m) == [["Go"], ["And then?", "And last?"]]
-    printed = capsys.readouterr().out
-    assert printed.index("One.") < printed.index("> And then?") < printed.index("> And last?") < printed.index("Two.")
-    assert "read while it worked" not in printed
+def test_what_is_typed_is_read_after_the_answer(keys, talk):
+    told = talk([say("One."), typed(keys, "then?", "last?", waits="then? last?")], say("Two."), lines=["Go"])
+    assert prompts_of(told) == [["Go"], ["then?", "last?"]]
+    assert in_order(told.out, "One.", "> then?", "> last?", "Two.")
+    assert "read while it worked" not in told.out
     assert nothing_waits()
     assert Thread.objects.count() == 1
 
 
-def test_what_follows_may_be_followed_by_more(keys, type_in, capsys):
-    type_in("Go", "Hello again")
-    answers = (
-        [say("One."), typed(keys, "a", waits=("a",))],
-        [say("Two."), typed(keys, "b", waits=("b",))],
-        say("Three."),
-    )
-    with script(*answers, say("Four.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["a"], ["b"], ["Hello again"]]
-    assert len(model.requests[-1].messages) == 7
-    assert "Four." in capsys.readouterr().out
+def test_what_follows_may_be_followed_by_more(keys, talk):
+    answers = [[say("One."), typed(keys, "a", waits="a")], [say("Two."), typed(keys, "b", waits="b")], say("Three.")]
+    told = talk(*answers, say("Four."), lines=["Go", "Hello again"])
+    assert prompts_of(told) == [["Go"], ["a"], ["b"], ["Hello again"]]
+    assert len(told.requests[-1].messages) == 7
+    assert "Four." in told.out
 
 
-def test_what_is_typed_as_a_run_ends_begins_the_next_one(keys, type_in, capsys):
-    type_in("Go")
+def test_what_is_typed_as_a_run_ends_begins_the_next_one(keys, talk):
     keys.at_the_end = ["Late"]
-    with script(say("One."), say("Two.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["Late"]]
-    printed = capsys.readouterr().out
-    assert printed.index("One.") < printed.index("> Late") < printed.index("Two.")
+    told = talk(say("One."), say("Two."), lines=["Go"])
+    assert prompts_of(told) == [["Go"], ["Late"]]
+    assert in_order(told.out, "One.", "> Late", "Two.")
 
 
-def test_what_waits_comes_after_the_answer_to_a_question(keys, type_in, capsys):
-    type_in("Wipe it", "y")
-    with script([typed(keys, "And then?", waits=("And then?",)), call("wipe")], say("Done."), say("Two.")) as model:
-        assert chat() == 0
+def test_what_waits_comes_after_the_answer_to_a_question(keys, talk):
+    told = talk([typed(keys, "then?", waits="then?"), call("wipe")], say("Done."), say("Two."), lines=["Wipe it", "y"])
     assert effects == ["all"]
-    assert prompts_of(model) == [["Wipe it"], [], ["And then?"]]
-    assert "Two." in capsys.readouterr().out
+    assert prompts_of(told) == [["Wipe it"], [], ["then?"]]
+    assert "Two." in told.out
 
 
 class Server:
@@ -208,7 +195,7 @@ async def test_what_follows_is_certain_before_the_prompt(answers, asked, expecte
     assert server.asked == asked
 
 
-def test_lines_before_a_run_has_begun_are_kept(keys, type_in, monkeypatch, capsys):
+def test_lines_before_a_run_has_begun_are_kept(keys, talk, monkeypatch):
     """The server refuses the run, so nothing is sent beside it: a message would begin another one."""
     run = AGUIClient.run
 
@@ -219,176 +206,135 @@ def test_lines_before_a_run_has_begun_are_kept(keys, type_in, monkeypatch, capsy
         yield
 
     monkeypatch.setattr(AGUIClient, "run", refuse)
-    type_in("Go")
-    with script(say("Hi.")) as model:
-        assert chat() == 0
-    assert model.requests[0].prompt == "one"
+    told = talk(say("Hi."), lines=["Go"])
+    assert told.requests[0].prompt == "one"
     assert not QueuedMessage.objects.exists()
-    assert "> one" in capsys.readouterr().out
+    assert "> one" in told.out
 
 
 # --- Steering
 
 
-@pytest.mark.parametrize("line", ["Stop at two" + ALT, "/steer Stop at two"])
-def test_a_message_is_read_at_the_next_step(line, keys, type_in, capsys):
-    type_in("Go")
-    with script([typed(keys, line, waits=("Stop at two",)), call("echo", text="one")], say("Done.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["Stop at two"]]
-    printed = capsys.readouterr().out
-    assert printed.index("✓ echo") < printed.index("> Stop at two  (read while it worked)") < printed.index("Done.")
-    assert Run.objects.count() == 1
-
-
-def test_nothing_is_read_twice_afterwards(keys, type_in):
+@pytest.mark.parametrize("line", ["Stop" + ALT, "/steer Stop"])
+def test_a_message_is_read_at_the_next_step_and_not_twice(line, keys, talk):
     """The client's copy of the thread has what was read, at its place."""
-    type_in("Go", "Hello again")
-    with script([typed(keys, "Now" + ALT, waits=("Now",)), call("echo", text="x")], say("Done."), say("Hi.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["Now"], ["Hello again"]]
+    answers = [[typed(keys, line, waits="Stop"), call("echo", text="one")], say("Done."), say("Hi.")]
+    told = talk(*answers, lines=["Go", "Hello again"])
+    assert prompts_of(told) == [["Go"], ["Stop"], ["Hello again"]]
+    assert in_order(told.out, "✓ echo", "> Stop  (read while it worked)", "Done.")
+    assert Run.objects.count() == 2
 
 
 # --- Changing what waits
 
 
-def test_what_waits_is_edited_and_taken_back(keys, type_in, capsys):
-    type_in("Go")
+def test_what_waits_is_edited_and_taken_back(keys, talk):
     lines = ("one", "two", "three", "/edit 1 ONE", "/drop 2", "/queue", "/drop 7", "/drop")
-    with script([say("One."), typed(keys, *lines, waits=("ONE", "three"))], say("Two.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["ONE", "three"]]
-    printed = capsys.readouterr().out
-    assert "Taken back: 2" in printed
-    assert "  1  ONE\n  3  three\n" in printed
-    assert printed.count("Which one? /drop N takes a number of /queue.") == 2
+    told = talk([say("One."), typed(keys, *lines, waits="ONE three")], say("Two."), lines=["Go"])
+    assert prompts_of(told) == [["Go"], ["ONE", "three"]]
+    assert "Taken back: 2" in told.out
+    assert "  1  ONE\n  3  three\n" in told.out
+    assert told.out.count("Which one? /drop N takes a number of /queue.") == 2
     assert QueuedMessage.objects.get(state="taken_back")
 
 
-def test_edit_alone_puts_the_text_into_the_line(keys, type_in):
-    type_in("Go")
+def test_edit_alone_puts_the_text_into_the_line(keys, talk):
     lines = []
 
     def look() -> None:
         lines.append(keys.listeners[-1]._keyboard.unfinished)
 
-    with script([typed(keys, "one", "/edit 1", "two", waits=("one", "two"), then=look)], say("Two.")):
-        assert chat() == 0
+    talk([typed(keys, "one", "/edit 1", "two", waits="one two", then=look)], say("Two."), lines=["Go"])
     assert lines == ["/edit 1 one"]
 
 
 # --- Stopping
 
 
-def test_stop_sends_what_waits_and_what_is_typed_behind_it(keys, type_in, capsys):
-    type_in("Go")
-    stopped = [say("One."), typed(keys, "one", waits=("one",)), typed(keys, "/stop two", waits=None)]
-    with script(stopped, say("Two.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["one", "two"]]
+def test_stop_sends_what_waits_and_what_is_typed_behind_it(keys, talk):
+    stopped = [say("One."), typed(keys, "one", waits="one"), typed(keys, "/stop two", waits=None)]
+    told = talk(stopped, say("Two."), lines=["Go"])
+    assert prompts_of(told) == [["Go"], ["one", "two"]]
     assert [run.status for run in Run.objects.order_by("started_at")] == ["cancelled", "finished"]
-    assert "Two." in capsys.readouterr().out
+    assert "Two." in told.out
 
 
-def test_stop_alone_only_stops(keys, type_in):
-    type_in("Go", "Hello again")
-    with script([say("One."), typed(keys, "/stop", waits=None)], say("Hi.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["Hello again"]]
+def test_stop_alone_only_stops(keys, talk):
+    told = talk([say("One."), typed(keys, "/stop", waits=None)], say("Hi."), lines=["Go", "Hello again"])
+    assert prompts_of(told) == [["Go"], ["Hello again"]]
 
 
 @pytest.mark.usefixtures("in_front")
-def test_what_waits_is_held_after_control_c_and_sent_on_request(keys, type_in, capsys):
-    type_in("Go", "/edit 1 ONE", "/queue", "/send")
-    with script([typed(keys, "one", waits=("one",), then=control_c), typed(keys, waits=None)], say("Two.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["ONE"]]
-    printed = capsys.readouterr().out
-    assert "The answer was stopped, and these messages wait:\n  1  one\n/send sends them." in printed
-    assert printed.index("  1  ONE\n") < printed.index("> ONE") < printed.index("Two.")
+def test_what_waits_is_held_after_control_c_and_sent_on_request(keys, talk):
+    stopped = [typed(keys, "one", waits="one", then=control_c), typed(keys, waits=None)]
+    told = talk(stopped, say("Two."), lines=["Go", "/edit 1 ONE", "/queue", "/send"])
+    assert prompts_of(told) == [["Go"], ["ONE"]]
+    assert "The answer was stopped, and these messages wait:\n  1  one\n/send sends them." in told.out
+    assert in_order(told.out, "  1  ONE\n", "> ONE", "Two.")
 
 
-def test_what_waits_is_held_after_a_failure_and_shown_when_the_thread_is_taken_up(keys, type_in, capsys):
-    type_in("Go")
-    with script([typed(keys, "one" + ALT, waits=("one",)), fail(RuntimeError("hunter2"))]):
-        assert chat() == 0
+def test_what_waits_is_held_after_a_failure_and_shown_when_the_thread_is_taken_up(keys, talk):
+    told = talk([typed(keys, "one" + ALT, waits="one"), fail(RuntimeError("hunter2"))], lines=["Go"])
     held = "The answer has failed, and these messages wait:\n  1  at the next step: one\n"
-    assert held in capsys.readouterr().out
-    type_in("/drop 1", "/queue", "/send")
-    with script():
-        assert chat("--thread", Thread.objects.get().thread_id) == 0
-    printed = capsys.readouterr().out
-    assert held in printed
-    assert printed.index("Taken back: 1") < printed.index("No message waits.")
+    assert held in told.out
+    thread = Thread.objects.get().thread_id
+    told = talk(lines=["/drop 1", "/queue", "/send"], arguments=["--thread", thread])
+    assert held in told.out
+    assert in_order(told.out, "Taken back: 1", "No message waits.")
     assert nothing_waits()
 
 
-def test_the_next_message_brings_what_was_held(keys, type_in):
-    type_in("Go", "Hello again")
-    with script([typed(keys, "one", waits=("one",)), fail(RuntimeError("x"))], say("Hi."), say("Two.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["Hello again"], ["one"]]
+def test_the_next_message_brings_what_was_held(keys, talk):
+    failed = [typed(keys, "one", waits="one"), fail(RuntimeError("x"))]
+    told = talk(failed, say("Hi."), say("Two."), lines=["Go", "Hello again"])
+    assert prompts_of(told) == [["Go"], ["Hello again"], ["one"]]
 
 
 # --- What the agent does not take
 
 
-def test_a_line_that_is_refused_is_sent_after_the_answer(keys, type_in, settings, capsys):
+def test_a_line_that_is_refused_is_sent_after_the_answer(keys, talk, settings):
     settings.AGUI = {**settings.AGUI, "QUEUE": {"MAX_MESSAGES": 1}}
-    type_in("Go")
-    refused = [typed(keys, "one", "two", waits=("one",), kept=("two",)), say("One.")]
-    with script(refused, say("Two."), say("Three.")) as model:
-        assert chat() == 0
-    assert [text for texts in prompts_of(model) for text in texts] == ["Go", "one", "two"]
-    assert "Too many messages wait" in capsys.readouterr().out
+    refused = [typed(keys, "one", "two", waits="one", kept=("two",)), say("One.")]
+    told = talk(refused, say("Two."), say("Three."), lines=["Go"])
+    assert [text for texts in prompts_of(told) for text in texts] == ["Go", "one", "two"]
+    assert "Too many messages wait" in told.out
 
 
 @pytest.mark.parametrize("line", ["/threads", "/help"])
-def test_other_commands_are_obeyed_after_the_answer(line, keys, type_in, capsys):
-    type_in("Go")
-    with script([typed(keys, line), say("One.")]) as model:
-        assert chat() == 0
-    assert len(model.requests) == 1
-    printed = capsys.readouterr().out
-    assert printed.index("One.") < printed.index(f"> {line}")
+def test_other_commands_are_obeyed_after_the_answer(line, keys, talk):
+    told = talk([typed(keys, line), say("One.")], lines=["Go"])
+    assert len(told.requests) == 1
+    assert in_order(told.out, "One.", f"> {line}")
 
 
-def test_without_a_queue_lines_wait_here(keys, type_in, settings, capsys):
+def test_without_a_queue_lines_wait_here(keys, talk, settings):
     settings.AGUI = {**settings.AGUI, "QUEUE": {"MODES": []}}
-    type_in("Go", "/queue", "/help")
-    with script([typed(keys, "one", "two" + ALT, "/steer three"), say("One.")], *[say("Hi.")] * 4) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["one"], ["two"], ["/steer three"], ["/queue"]]
-    printed = capsys.readouterr().out
-    assert "/resume N" in printed
-    assert "/drop" not in printed
+    answers = [[typed(keys, "one", "two" + ALT, "/steer three"), say("One.")], *[say("Hi.")] * 4]
+    told = talk(*answers, lines=["Go", "/queue", "/help"])
+    assert prompts_of(told) == [["Go"], ["one"], ["two"], ["/steer three"], ["/queue"]]
+    assert "/resume N" in told.out
+    assert "/drop" not in told.out
 
 
-def test_without_a_queue_stop_comes_before_what_is_typed_behind_it(keys, type_in, settings):
+def test_without_a_queue_stop_comes_before_what_is_typed_behind_it(keys, talk, settings):
     settings.AGUI = {**settings.AGUI, "QUEUE": {"MODES": []}}
-    type_in("Go")
-    with script([typed(keys, "/stop two", waits=None)], say("Hi.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["two"]]
+    told = talk([typed(keys, "/stop two", waits=None)], say("Hi."), lines=["Go"])
+    assert prompts_of(told) == [["Go"], ["two"]]
 
 
-def test_an_agent_that_may_only_be_steered(keys, type_in, settings):
+def test_an_agent_that_may_only_be_steered(keys, talk, settings):
     settings.AGUI = {**settings.AGUI, "QUEUE": {"MODES": ["steer"]}}
-    type_in("Go")
-    with script([typed(keys, "one", waits=("one",)), call("echo", text="x")], say("Done.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Go"], ["one"]]
+    told = talk([typed(keys, "one", waits="one"), call("echo", text="x")], say("Done."), lines=["Go"])
+    assert prompts_of(told) == [["Go"], ["one"]]
 
 
 # --- At the prompt
 
 
-def test_commands_without_a_run(type_in, capsys):
-    type_in("/queue", "/drop 1", "/edit 1 x", "/steer Hello", "/stop Bye", "/help")
-    with script(say("Hi."), say("So long.")) as model:
-        assert chat() == 0
-    assert prompts_of(model) == [["Hello"], ["Bye"]]
-    printed = capsys.readouterr().out
-    assert "No message waits." in printed
-    assert "Which one? /edit N" in printed
-    assert "/drop N" in printed
+def test_commands_without_a_run(talk):
+    lines = ["/queue", "/drop 1", "/edit 1 x", "/steer Hello", "/stop Bye", "/help"]
+    told = talk(say("Hi."), say("So long."), lines=lines)
+    assert prompts_of(told) == [["Hello"], ["Bye"]]
+    for words in ("No message waits.", "Which one? /edit N", "/drop N"):
+        assert words in told.out

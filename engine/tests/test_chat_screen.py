@@ -69,6 +69,17 @@ def printed(*things: Any, width: int = 60) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
+def apply(conversation: Conversation, *events: Any) -> str:
+    """Let a conversation read events: what a screen shows of them."""
+    screen = Screen(Console(file=io.StringIO(), width=60))
+    for event in events:
+        if typed := parse_event(json.dumps(event)) if isinstance(event, dict) else event:
+            conversation.apply(typed)
+            screen.show(typed, conversation)
+    screen.end()
+    return screen.console.file.getvalue()  # type: ignore[attr-defined]
+
+
 # --- Markdown
 
 
@@ -144,20 +155,15 @@ def test_documents_are_printed_with_their_titles():
 
 def grow(count: int) -> tuple[str, int]:
     """Show a document and so many deltas of it: what is printed, and what the deltas cost."""
-    console = Console(file=io.StringIO(), width=60)
-    screen = Screen(console)
     activity = {"messageId": "m", "activityType": "document"}
     content = {"id": "a", "title": "Trip", "kind": "code", "text": ["one"]}
-    first = parse_event(json.dumps({"type": "ACTIVITY_SNAPSHOT", "content": content, **activity}))
-    screen.show(first, Conversation())
     patch = [{"op": "add", "path": "/text/-", "value": " two"}]
-    delta = parse_event(json.dumps({"type": "ACTIVITY_DELTA", "patch": patch, **activity}))
+    delta = {"type": "ACTIVITY_DELTA", "patch": patch, **activity}
+    first = parse_event(json.dumps({"type": "ACTIVITY_SNAPSHOT", "content": content, **activity}))
     with counted() as calls:
-        for _ in range(count):
-            screen.show(delta, Conversation())
-    screen.end()
+        shown = apply(Conversation(), first, *[delta] * count)
     assert first.content == content
-    return console.file.getvalue(), calls[0]  # type: ignore[attr-defined]
+    return shown, calls[0]
 
 
 async def test_a_document_that_grows_is_printed_once_and_read_once():
@@ -174,21 +180,9 @@ async def test_a_document_that_grows_is_printed_once_and_read_once():
         {"steps": [1], "columns": ["a"], "rows": [1], "labels": ["x"], "series": [1]},
         {"steps": "x", "columns": "x", "rows": "x", "labels": "x", "series": "x"},
         {"steps": None, "columns": [], "rows": [[1]], "labels": [], "series": [{"values": None}]},
-        {
-            "steps": [{"status": []}],
-            "columns": [{}],
-            "rows": [[{}], [], [1, 2]],
-            "labels": [{}],
-            "series": [{"values": []}],
-        },
-        {
-            "title": [],
-            "steps": [],
-            "columns": [None],
-            "rows": [],
-            "labels": [1, 2],
-            "series": [{"values": [float("nan"), 10**400]}],
-        },
+        {"steps": [{"status": []}], "columns": [{}], "rows": [[{}], [], [1, 2]], "labels": [{}]},
+        {"title": [], "columns": [None], "rows": [], "labels": [1, 2], "series": [{"values": [float("nan"), 10**400]}]},
+        {"labels": [{}], "series": [{"values": []}]},
     ],
 )
 def test_activity_of_an_odd_form_breaks_nothing(kind, content):
@@ -206,14 +200,9 @@ async def test_conversation_is_what_the_server_keeps(client: Client):
         [say("May I?"), call("wipe", _id="c1")],
         [say("Done.")],
     )
-    screen = Screen(Console(file=io.StringIO()))
     with script(*answers):
-        for events in (await client.run("Go"), await client.run(resume=[decision("c1")])):
-            for event in events:
-                if typed := parse_event(json.dumps(event)):
-                    conversation.apply(typed)
-                    screen.show(typed, conversation)
-            screen.end()
+        apply(conversation, *await client.run("Go"))
+        apply(conversation, *await client.run(resume=[decision("c1")]))
     kept = await client.thread()
     told = [message for message in kept["messages"] if message["role"] in ("assistant", "tool")]
     assert [message["role"] for message in conversation.messages] == [message["role"] for message in told]
@@ -240,12 +229,12 @@ async def test_conversation_taken_up_is_what_was_left(client: Client):
 
 def test_arguments_of_a_call_are_put_together():
     conversation = Conversation()
-    for event in (
+    apply(
+        conversation,
         {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "echo", "parentMessageId": "m1"},
         {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": '{"text": '},
         {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": '"Hi"}'},
-    ):
-        conversation.apply(parse_event(json.dumps(event)))
+    )
     function = {"name": "echo", "arguments": '{"text": "Hi"}'}
     assert conversation.open_calls(["echo"]) == [{"id": "c1", "type": "function", "function": function}]
     assert conversation.messages[0]["id"] == "m1"
@@ -255,8 +244,8 @@ def test_arguments_of_a_call_are_put_together():
 
 def test_names_that_a_server_sends_command_nothing():
     evil = "\x1b[2J\u202e"
-    conversation, screen = Conversation(), Screen(Console(file=io.StringIO()))
-    for event in (
+    shown = apply(
+        Conversation(),
         {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": evil},
         {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": evil},
         {"type": "TOOL_CALL_END", "toolCallId": "c1"},
@@ -264,21 +253,14 @@ def test_names_that_a_server_sends_command_nothing():
         {"type": "STEP_STARTED", "stepName": evil},
         {"type": "ACTIVITY_SNAPSHOT", "messageId": "m2", "activityType": evil, "content": {evil: evil}},
         {"type": "RUN_ERROR", "message": evil, "code": evil},
-    ):
-        typed = parse_event(json.dumps(event))
-        assert typed
-        conversation.apply(typed)
-        screen.show(typed, conversation)
-    screen.end()
-    shown = screen.console.file.getvalue()
+    )
     assert "\N{REPLACEMENT CHARACTER}" in shown
     assert not set("\x1b\u202e") & set(shown)
 
 
 def test_patch_that_does_not_fit_is_lost():
     conversation = Conversation()
-    delta = [{"op": "replace", "path": "/missing/deep", "value": 1}]
-    conversation.apply(parse_event(json.dumps({"type": "STATE_DELTA", "delta": delta})))
+    apply(conversation, {"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/missing/deep", "value": 1}]})
     assert conversation.state == {}
 
 
@@ -384,21 +366,19 @@ def test_what_is_drawn_with_it_fits_on_the_screen():
 def test_a_message_stands_where_it_was_read():
     conversation = Conversation()
     message = {"id": "m", "role": "user", "content": "Only ten"}
-    for name, value in (("message_queued", {"mode": "steer", "position": 0}), ("message_delivered", {"after": "x"})):
-        event = {"type": "CUSTOM", "name": name, "value": {"messageId": "m", "message": message, **value}}
-        conversation.apply(parse_event(json.dumps(event)))
-        waits = len(conversation.waiting)
-        assert (conversation.messages, waits) == (([], 1) if name == "message_queued" else ([message], 0))
+    value = {"messageId": "m", "message": message, "mode": "steer", "position": 0}
+    apply(conversation, {"type": "CUSTOM", "name": "message_queued", "value": value})
+    assert (conversation.messages, len(conversation.waiting)) == ([], 1)
+    value = {"messageId": "m", "message": message, "after": "x"}
+    apply(conversation, {"type": "CUSTOM", "name": "message_delivered", "value": value})
+    assert (conversation.messages, len(conversation.waiting)) == ([message], 0)
 
 
 def test_events_about_what_waits_of_an_odd_form_break_nothing():
-    conversation, screen = Conversation(), Screen(Console(file=io.StringIO()))
+    conversation = Conversation()
+    values = (None, [], {}, {"message": 1, "messageId": 2}, {"message": {"id": 1}, "mode": 1, "position": "x"})
     for name in ("message_queued", "message_changed", "message_removed", "message_delivered"):
-        for value in (None, [], {}, {"message": 1, "messageId": 2}, {"message": {"id": 1}, "mode": 1, "position": "x"}):
-            event = parse_event(json.dumps({"type": "CUSTOM", "name": name, "value": value}))
-            conversation.apply(event)
-            screen.show(event, conversation)
-    screen.end()
+        apply(conversation, *({"type": "CUSTOM", "name": name, "value": value} for value in values))
     assert (conversation.messages, len(conversation.waiting)) == ([], 0)
 
 
@@ -411,24 +391,17 @@ def documented(heading: str) -> list[str]:
     return [line.split("|")[1].strip().strip("`").split()[0] for line in table.splitlines()]
 
 
-def test_documentation_has_every_option():
-    parser = load_command_class("agui.contrib.terminal", "chat").create_parser("manage.py", "chat")
-    own = [action for action in parser._actions if action.option_strings[0] not in DJANGOS]
-    assert documented("option") == [action.option_strings[0] for action in own]
-
-
 DJANGOS = {"-h", "--version", "-v", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color"}
 DJANGOS |= {"--skip-checks"}
 
 
-def test_documentation_has_every_command():
+def test_documentation_has_every_option_command_and_exit_code():
+    parser = load_command_class("agui.contrib.terminal", "chat").create_parser("manage.py", "chat")
+    own = [action for action in parser._actions if action.option_strings[0] not in DJANGOS]
+    assert documented("option") == [action.option_strings[0] for action in own]
     prompt = Prompt(*[None] * 4)
     assert sorted(documented("line")) == sorted([*prompt._commands, "/quit"])
-    assert sorted(documented("line about the queue")) == sorted(
-        ["Enter", "Alt+Enter", "/stop", *prompt._queue_commands]
-    )
-
-
-def test_documentation_has_every_exit_code():
+    of_queue = ["Enter", "Alt+Enter", "/stop", *prompt._queue_commands]
+    assert sorted(documented("line about the queue")) == sorted(of_queue)
     assert [int(code) for code in documented("exit code")] == sorted([*(ending.value for ending in Ending), 2])
     assert re.search(r"--message - ", pages.read("client.md"))

@@ -10,16 +10,14 @@ from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from django.db import OperationalError
 from django.test import AsyncClient, TestCase
-from pydantic_ai.capabilities import ProcessHistory
 
-from agui import AgentConfig, DjangoAGUIView
+from agui import ModelConversationStore
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.http.tokens import create_token
 from agui.models import Run, get_conversation_model
 from agui.runs.live import live
 from agui.stores import rows
-from agui.stores.model import ModelConversationStore
-from agui.testing import ScriptedModel, call, collect, say, wait
+from agui.testing import call, collect, say, wait
 from tests import urls
 from tests.conftest import Client, run_input, script
 
@@ -33,15 +31,16 @@ def texts(thread: dict[str, Any]) -> list[Any]:
     return [message.get("content") for message in thread["messages"]]
 
 
-async def test_an_edit_that_can_not_be_saved_changes_nothing(client: Client, monkeypatch):
-    async def fails(*args: Any, **kwargs: Any) -> None:
-        raise OperationalError("gone")
+def fail(*args: Any, **kwargs: Any) -> None:
+    raise OperationalError("gone")
 
+
+async def test_an_edit_that_can_not_be_saved_changes_nothing(client: Client, monkeypatch):
     with script(say("A"), say("B")):
         await client.run(messages=[FIRST])
         await client.run(messages=[SECOND])
         with monkeypatch.context() as patch:
-            patch.setattr(ModelConversationStore, "save_with", fails)
+            patch.setattr(ModelConversationStore, "save_with", fail)
             response = await client.post(run_input(messages=[{**SECOND, "content": "Two, edited"}]))
             assert response.status_code == 503
     assert texts(await client.thread()) == ["One", "A", "Two", "B"]
@@ -75,27 +74,6 @@ async def test_a_save_that_works_at_the_second_time_keeps_the_ids(client: Client
     assert [message["id"] for message in (await client.thread())["messages"]] == ["u1", streamed]
 
 
-async def test_what_a_run_did_is_kept_although_its_history_was_shortened(client: Client, monkeypatch):
-    async def last(messages: list[Any]) -> list[Any]:
-        return messages[-3:]
-
-    config = AgentConfig(
-        model=urls.view.endpoint.config.model, state_type=urls.Notes, capabilities=[ProcessHistory(last)]
-    )
-    view = DjangoAGUIView(urls.registry, config, skills=urls.skills)
-    monkeypatch.setitem(vars(urls.view.endpoint), "agent", view.agent)
-    reached = asyncio.Event()
-    answers: list[Any] = [say("A"), say("B"), call("echo", text="done"), [say("Half"), wait(asyncio.Event(), reached)]]
-    with view.agent.override(model=ScriptedModel(answers)):
-        await client.run("One")
-        await client.run("Two")
-        response = await client.post(run_input("Three"))
-        await reached.wait()
-        await client.http.post("/agent/threads/t1/cancel/")
-        await collect(response)
-    assert texts(await client.thread()) == ["One", "A", "Two", "B", "Three", None, "done", "Half"]
-
-
 @pytest.mark.parametrize("user", [None, "nobody"])
 async def test_visitors_with_stale_cookies_share_nothing(transactional_db, monkeypatch, user):
     async def hook(request: Any) -> None:
@@ -119,12 +97,9 @@ async def test_visitors_with_stale_cookies_share_nothing(transactional_db, monke
 async def test_a_message_and_the_use_of_its_files_are_written_together(client: Client, user, monkeypatch):
     file = await Attachment.objects.acreate(scope=f"user:{user.pk}", owner=user, name="a.txt", size=1, digest="d")
 
-    def fails(*args: Any, **kwargs: Any) -> None:
-        raise OperationalError("gone")
-
     message = {**FIRST, "metadata": {"attachments": [{"id": str(file.pk)}]}}
     with monkeypatch.context() as patch:
-        patch.setattr("agui.contrib.attachments.references.use_attachments", fails)
+        patch.setattr("agui.contrib.attachments.references.use_attachments", fail)
         assert (await client.post(run_input(messages=[message]))).status_code == 503
     assert not await Thread.objects.aexists()
     with script(say("A")):

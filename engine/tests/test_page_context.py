@@ -24,33 +24,17 @@ def item(value: str) -> dict:
     return {"description": "The page", "value": value}
 
 
-async def test_the_model_reads_it_beside_the_users_words(client: Client):
-    with script(say("Hi")) as model:
+async def test_the_model_reads_it_beside_the_users_words_in_this_run_only(client: Client):
+    with script(call("echo", text="x"), say("Hi"), say("Hi")) as model:
         await client.run("Who is this?", context=[item("Customer 42")])
-    data, words = prompts(model.requests[0])
-    assert words == "Who is this?"
-    assert fenced(data) == '{"description": "The page", "value": "Customer 42"}'
-    assert "Customer 42" not in model.requests[0].instructions
-
-
-async def test_it_is_there_for_every_request_of_the_run_and_only_once(client: Client):
-    with script(call("echo", text="x"), say("Hi")) as model:
-        await client.run("Go", context=[item("Customer 42")])
-    assert [str(request.messages).count("Customer 42") for request in model.requests] == [1, 1]
-
-
-async def test_it_is_of_this_request_and_not_kept(client: Client):
-    with script(say("1"), say("2")) as model:
-        await client.run("One", context=[item("Customer 42")])
-        await client.run("Two")
-    assert "Customer 42" not in str(model.requests[1].messages)
+        await client.run("Two", context=[])
+    for request in model.requests[:2]:
+        data, words = prompts(request)
+        assert words == "Who is this?"
+        assert fenced(data) == '{"description": "The page", "value": "Customer 42"}'
+        assert "Customer 42" not in request.instructions
+    assert prompts(model.requests[2]) == ["Who is this?", "Two"]
     assert "Customer 42" not in str(await client.thread())
-
-
-async def test_without_any_there_is_no_fence(client: Client):
-    with script(say("Hi")) as model:
-        await client.run("Hi", context=[])
-    assert prompts(model.requests[0]) == ["Hi"]
 
 
 async def test_it_can_not_leave_its_fence(client: Client):
@@ -64,19 +48,13 @@ async def test_it_can_not_leave_its_fence(client: Client):
 
 async def test_it_has_a_limit(client: Client, settings):
     settings.AGUI = {"MAX_CONTEXT_CHARS": 100}
-    with script(say("Hi")) as model:
+    with script(say("Hi"), say("Hi")) as model:
         await client.run("Hi", context=[item("x" * 1_000_000)])
-    data, _ = prompts(model.requests[0])
-    assert fenced(data).endswith("x... (cut off)")
-    assert len(data) < 500
-
-
-async def test_many_items_have_the_same_limit(client: Client, settings):
-    settings.AGUI = {"MAX_CONTEXT_CHARS": 100}
-    with script(say("Hi")) as model:
-        await client.run("Hi", context=[item("x")] * 1000)
-    data, _ = prompts(model.requests[0])
-    assert data.count("The page") == 2
+        await client.run("Hi", context=[item("x")] * 1000, thread="t2")
+    one, many = (prompts(request)[0] for request in model.requests)
+    assert fenced(one).endswith("x... (cut off)")
+    assert len(one) < 500
+    assert many.count("The page") == 2
 
 
 async def test_tools_see_all_of_what_came_along(client: Client):

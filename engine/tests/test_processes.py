@@ -30,7 +30,7 @@ from agui.testing import call, say
 from tests import pages
 from tests.conftest import Client, run_input, script
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 HERE = process_name().rpartition("/")[0].rpartition("/")[0]
 HOUR = timedelta(hours=1)
@@ -63,6 +63,8 @@ def test_this_process_is_there_and_an_earlier_one_with_its_id_is_not():
 def test_a_neighbour_is_there_until_it_ends(neighbour):
     name = name_of(neighbour)
     assert processes.process_exists(name)
+    # One with the same id that has ended is another one.
+    assert processes.process_exists(name_of(neighbour, begun="1")) is False
     neighbour.send_signal(signal.SIGSTOP)
     assert processes.process_exists(name)
     neighbour.kill()
@@ -71,11 +73,6 @@ def test_a_neighbour_is_there_until_it_ends(neighbour):
     assert processes.process_exists(name) is False
     neighbour.wait()
     assert processes.process_exists(name) is False
-
-
-@needs_proc
-def test_a_process_with_the_id_of_one_that_has_ended_is_not_that_one(neighbour):
-    assert processes.process_exists(name_of(neighbour, begun="1")) is False
 
 
 @pytest.mark.parametrize("name", ["elsewhere/1/abc.1", "", "nonsense"])
@@ -102,7 +99,6 @@ async def is_dead(run: Run) -> bool:
     return life.is_dead(run)
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("jump", [-HOUR, timedelta(), HOUR])
 async def test_silence_is_what_this_process_has_seen_and_not_what_clocks_say(watch, jump):
     run = await make_run(seen_at=timezone.now() + jump)
@@ -112,7 +108,6 @@ async def test_silence_is_what_this_process_has_seen_and_not_what_clocks_say(wat
     assert await is_dead(run)
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("jump", [-HOUR, HOUR])
 async def test_a_jump_of_the_clock_is_no_silence(watch, jump):
     run, now = await make_run(), timezone.now()
@@ -122,7 +117,6 @@ async def test_a_jump_of_the_clock_is_no_silence(watch, jump):
         assert not await is_dead(run)
 
 
-@pytest.mark.django_db(transaction=True)
 async def test_a_run_that_gives_a_sign_again_is_alive_at_once(watch):
     run = await make_run()
     await watch(DEAD_SECONDS + 6)
@@ -131,7 +125,6 @@ async def test_a_run_that_gives_a_sign_again_is_alive_at_once(watch):
     assert not await is_dead(run)
 
 
-@pytest.mark.django_db(transaction=True)
 async def test_a_process_that_was_stopped_itself_begins_anew(watch):
     run = await make_run()
     await watch(DEAD_SECONDS)
@@ -143,7 +136,6 @@ async def test_a_process_that_was_stopped_itself_begins_anew(watch):
     assert await is_dead(run)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_after_an_outage_of_the_database_it_begins_anew(monkeypatch):
     """All processes were silent, and are not to take each other for dead."""
     monkeypatch.setattr(heartbeats, "BEAT_SECONDS", 0.01)
@@ -170,7 +162,6 @@ def test_after_an_outage_of_the_database_it_begins_anew(monkeypatch):
     life.stop()
 
 
-@pytest.mark.django_db(transaction=True)
 async def test_with_postgresql_a_process_is_alive_as_long_as_it_holds_its_lock(watch):
     has_locks = connection.vendor == "postgresql"
     held, go_on = threading.Event(), threading.Event()
@@ -280,23 +271,18 @@ async def test_no_tool_starts_for_a_run_that_is_another_process_s(client: Client
         await Run.objects.aupdate(**change)
         return "first"
 
-    @tool(registry)
     def plain() -> str:
         """Do something."""
         done.append("plain")
         return "done"
 
-    @tool(registry)
     async def coroutine() -> str:
         """Do something."""
-        done.append("coroutine")
-        return "done"
+        return plain()
 
-    @other.tool_plain
-    def listed() -> str:
-        """Do something."""
-        done.append("listed")
-        return "done"
+    registry.add(plain)
+    registry.add(coroutine)
+    other.add_function(plain, name="listed")
 
     model = mount(registry, call("first"), call(name), say("Done"), toolsets=[other])
     events = await client.run("Go")

@@ -10,7 +10,7 @@ from agui.contrib.queue.from_code import follow, send
 from agui.errors import AtCapacity
 from agui.testing import event_types, say
 from tests.conftest import Client, script
-from tests.queueing import Gate, Queue, Reading, settled, texts
+from tests.queueing import Queue, settled, texts, working
 
 
 async def test_code_begins_a_run_and_follows_it(client: Client, user: Any):
@@ -25,15 +25,11 @@ async def test_code_begins_a_run_and_follows_it(client: Client, user: Any):
 
 
 async def test_code_speaks_into_a_run(client: Client, queue: Queue, user: Any):
-    gate = Gate()
-    with script([say("One."), gate()], say("Two.")):
-        run = Reading(client, "Go")
-        await run.at(gate)
+    async with working(client, say("Two."), says=say("One.")) as at_work:
         for _ in range(2):
             assert await send("t1", "More", user=user, mode="steer", message_id="m1") == "waiting"
         following = asyncio.create_task(all_of(user))
-        events = await run.end(gate)
-        assert await following == events
+    assert await following == at_work.events
     assert await texts(client) == ["Go", "assistant: One.", "More", "assistant: Two."]
 
 
@@ -43,13 +39,9 @@ async def all_of(user: Any) -> list[dict[str, Any]]:
 
 async def test_code_learns_why_no_run_begins(client: Client, queue: Queue, user: Any, other: Any, settings: Any):
     settings.AGUI = {**settings.AGUI, "MAX_CONCURRENT_RUNS": 1}
-    gate = Gate()
-    with script([say("One."), gate()]):
-        run = Reading(client, "Go", thread="t2")
-        await run.at(gate)
+    async with working(client, says=say("One."), thread="t2"):
         with pytest.raises(AtCapacity):
             await send("t1", "Hi", user=user)
-        await run.end(gate)
     assert await queue.waiting() == ["Hi"]
     # Nobody else has anything to follow.
     assert [event async for event in follow("t2", user=other)] == []

@@ -18,7 +18,7 @@ from agui.runs.recovery import recover
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, fail, say
 from tests.conftest import Client, decision, script
-from tests.queueing import Gate, Queue, Reading, settled, texts
+from tests.queueing import Gate, Queue, settled, texts, working
 from tests.test_recovery import GONE
 
 pytestmark = pytest.mark.database
@@ -32,10 +32,8 @@ def restart(*, is_loaded: bool = False) -> None:
 
 
 @pytest.mark.parametrize("is_back", [True, False])
-async def test_the_answer_to_the_record_of_a_message_is_lost(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch, is_back: bool
-):
-    write, gate, attempts = deliver._write, Gate(), []
+async def test_the_answer_to_the_record_of_a_message_is_lost(client: Client, queue: Queue, monkeypatch, is_back: bool):
+    write, attempts = deliver._write, []
 
     def write_and_lose_the_answer(*args: Any) -> None:
         write(*args)
@@ -46,21 +44,15 @@ async def test_the_answer_to_the_record_of_a_message_is_lost(
             raise OperationalError("The connection was lost.")
 
     monkeypatch.setattr(deliver, "_write", write_and_lose_the_answer)
-    with script([call("echo", text="a"), gate()], say("Done.")):
-        run = Reading(client, "Go")
-        await run.at(gate)
+    async with working(client, say("Done.")):
         await queue.steer("Stop")
-        await run.end(gate)
-    await settled()
     # A run that knows nothing of its message leaves it.
     last = ["Stop", "assistant: Done."] if is_back else []
     assert await texts(client) == ["Go", "tool: a", *last]
     assert await queue.waiting() == ([] if is_back else ["Stop"])
 
 
-async def test_no_run_begins_in_place_of_a_question_that_was_asked_meanwhile(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
-):
+async def test_no_run_begins_in_place_of_a_question_that_was_asked_meanwhile(client: Client, queue: Queue, monkeypatch):
     load = rows.Queue.load
 
     def load_too_early(waiting: rows.Queue) -> list[QueuedMessage]:
@@ -80,29 +72,24 @@ async def test_no_run_begins_in_place_of_a_question_that_was_asked_meanwhile(
     assert await queue.waiting() == ["And then?"]
 
 
-async def test_a_message_for_one_run_is_not_left_to_the_next(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_message_for_one_run_is_not_left_to_the_next(client: Client, queue: Queue, monkeypatch):
     """The run is looked up once, so that it can't be another after it was compared."""
-    gate, find, found = Gate(), rows.active_run, []
+    find, found = rows.active_run, []
 
     def find_and_count(*args: Any) -> Any:
         found.append(find(*args))
         return found[-1]
 
-    with script([call("echo", text="a"), gate()], say("Done.")):
-        run = Reading(client, "Go", runId="r1")
-        await run.at(gate)
+    async with working(client, say("Done."), runId="r1"):
         monkeypatch.setattr(rows, "active_run", find_and_count)
         await queue.steer("Stop", expected_run="r1")
         row = await QueuedMessage.objects.aget()
-        await run.end(gate)
     assert [row.run] == found
 
 
 @pytest.mark.parametrize("limit", [1000, 1])
 async def test_messages_that_waited_before_a_restart_follow_a_good_end(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch, limit: int
+    client: Client, queue: Queue, monkeypatch, limit: int
 ):
     """Also if they wait in more threads than a process remembers."""
     monkeypatch.setattr(queue_apps, "MAX_HELD", limit)
@@ -129,26 +116,21 @@ async def test_a_run_that_answers_a_question_reads_what_was_steered_at_the_pause
 
 
 async def test_messages_that_wait_again_as_their_process_died_follow_a_good_end(client: Client, queue: Queue):
-    gates = Gate(), Gate()
-    with script([call("echo", text="a"), gates[0]()], [gates[1](), say("Late.")], say("Hello."), say("Then this.")):
-        run = Reading(client, "Go")
-        await run.at(gates[0])
+    later = Gate()
+    async with working(client, [later(), say("Late.")], say("Hello."), say("Then this.")) as at_work:
         await queue.steer("Stop")
-        gates[0].opened.set()
-        await run.at(gates[1])
+        at_work.gate.opened.set()
+        await at_work.run.at(later)
         row = await Run.objects.aget()
         await Run.objects.aupdate(process=GONE, draft=None)
-        await run.end(gates[1])
+        await at_work.run.end(later)
         restart(is_loaded=True)
         await recover(ModelConversationStore(), row.scope, "t1")
         await client.run("Again")
-        await settled()
     assert (await texts(client))[-2:] == ["Stop", "assistant: Then this."]
 
 
-async def test_messages_are_held_if_other_runs_come_between_again_and_again(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
-):
+async def test_messages_are_held_if_other_runs_come_between_again_and_again(client: Client, queue: Queue, monkeypatch):
     async def never(*args: Any) -> bool:
         return False
 
@@ -184,10 +166,8 @@ async def test_messages_are_claimed_in_the_order_in_which_they_are_locked(client
     assert await in_database(claim) == [0, 1, 2]
 
 
-async def test_a_message_that_can_not_be_recorded_is_in_no_draft(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
-):
-    write, gate, drafts = deliver._write, Gate(), []
+async def test_a_message_that_can_not_be_recorded_is_in_no_draft(client: Client, queue: Queue, monkeypatch):
+    write, drafts = deliver._write, []
 
     def write_too_late(*args: Any) -> None:
         QueuedMessage.objects.update(state="taken_back")
@@ -197,18 +177,13 @@ async def test_a_message_that_can_not_be_recorded_is_in_no_draft(
             drafts.append(str(Run.objects.get().draft))
 
     monkeypatch.setattr(deliver, "_write", write_too_late)
-    with script([call("echo", text="a"), gate()], say("Done.")):
-        run = Reading(client, "Go")
-        await run.at(gate)
+    async with working(client, say("Done.")):
         await queue.steer("Stop")
-        await run.end(gate)
     [draft] = drafts
     assert "Stop" not in draft
 
 
-async def test_a_run_that_can_not_be_stored_has_read_nothing(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_run_that_can_not_be_stored_has_read_nothing(client: Client, queue: Queue, monkeypatch):
     insert = statements.insert
 
     def refuse_runs(row: Any) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from agui.stores.model import ModelConversationStore
 from agui.testing import call, say
 from tests.clock import Clock
 from tests.conftest import Client, script
-from tests.queueing import Gate, Queue, Reading, settled, texts
+from tests.queueing import Gate, Queue, Reading, settled, texts, working
 from tests.test_recovery import GONE
 
 pytestmark = pytest.mark.database
@@ -29,42 +30,38 @@ pytestmark = pytest.mark.database
 READ = ["Go", "tool: a", "Stop"]
 
 
-async def steer(client: Client, queue: Queue, first: Gate, second: Gate) -> Reading:
+async def steer(at_work: Any, queue: Queue, later: Gate) -> None:
     """Play a run up to the request with which its model reads a message."""
-    run = Reading(client, "Go")
-    await run.at(first)
     await queue.steer("Stop")
-    first.opened.set()
-    await run.at(second)
-    return run
+    at_work.gate.opened.set()
+    await at_work.run.at(later)
 
 
 @pytest.mark.parametrize("has_draft", [True, False])
 async def test_a_process_dies_after_its_model_has_read_a_message(client: Client, queue: Queue, has_draft: bool):
-    gates = Gate(), Gate()
-    with script([call("echo", text="a"), gates[0]()], [gates[1](), say("Late.")], say("Again.")):
-        run = await steer(client, queue, *gates)
+    later = Gate()
+    async with working(client, [later(), say("Late.")], say("Again.")) as at_work:
+        await steer(at_work, queue, later)
         row = await Run.objects.aget()
         await Run.objects.aupdate(process=GONE, **({} if has_draft else {"draft": None}))
         await recover(ModelConversationStore(), row.scope, "t1")
         # The message is in the thread with the draft, or waits if the draft was lost.
         assert await queue.waiting() == ([] if has_draft else ["Stop"])
-        await run.end(gates[1])
+        await at_work.run.end(later)
         await settled()
         assert await texts(client) == (READ if has_draft else ["Go"])
         assert await queue.waiting() == ([] if has_draft else ["Stop"])
         await queue.send("POST", {}, status=202)
-        await settled()
     assert (await texts(client)).count("Stop") == 1
     assert await queue.waiting() == []
 
 
 async def test_a_message_waits_again_if_its_run_can_not_be_stored(client: Client, queue: Queue):
-    gates = Gate(), Gate()
-    with script([call("echo", text="a"), gates[0]()], [gates[1](), say("Late.")]):
-        run = await steer(client, queue, *gates)
+    later = Gate()
+    async with working(client, [later(), say("Late.")]) as at_work:
+        await steer(at_work, queue, later)
         await get_conversation_model().objects.aupdate(revision="another")
-        events = await run.end(gates[1])
+        events = await at_work.run.end(later)
     assert events[-1]["code"] == "conversation_changed"
     assert await texts(client) == ["Go"]
     listed = await queue.send("GET")
@@ -86,16 +83,15 @@ async def test_a_message_does_not_rely_on_a_run_that_is_refused(client: Client, 
     assert await texts(client) == ["Hi", "assistant: Hello."]
 
 
-async def test_the_draft_has_the_results_before_the_message(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
-):
-    drafts, gate, write = [], Gate(), deliver._write
+async def test_the_draft_has_the_results_before_the_message(client: Client, queue: Queue, monkeypatch):
+    drafts, write = [], deliver._write
 
     def write_and_keep(run: Any, columns: dict[str, Any], record: Any) -> None:
         drafts.append(codec.load_messages(columns["draft"]))
         write(run, columns, record)
 
     monkeypatch.setattr(deliver, "_write", write_and_keep)
+    gate = Gate()
     with script([*(call("echo", text=text, _id=text) for text in "abc"), gate()], say("Done.")):
         run = Reading(client, "Go")
         await run.at(gate)
@@ -107,52 +103,44 @@ async def test_the_draft_has_the_results_before_the_message(
     assert [part.content for part in stop.parts] == ["Stop"]
 
 
-@pytest.mark.parametrize("is_written", [True, False])
-async def test_a_run_is_stopped_while_its_message_is_recorded(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch, is_written: bool
-):
-    gate, go_on, reached, write = Gate(), threading.Event(), threading.Event(), deliver._write
+@pytest.fixture
+def slow_write(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let the record of a message wait, and perhaps fail."""
+    write, slow = deliver._write, SimpleNamespace(reached=threading.Event(), go_on=threading.Event(), fails=False)
 
     def slowly(*args: Any) -> None:
-        reached.set()
-        assert go_on.wait(60)
-        if not is_written:
+        slow.reached.set()
+        assert slow.go_on.wait(60)
+        if slow.fails:
             raise ConnectionError("The database has gone.")
         write(*args)
 
     monkeypatch.setattr(deliver, "_write", slowly)
-    with script([call("echo", text="a"), gate()], say("Late.")):
-        run = Reading(client, "Go")
-        await run.at(gate)
+    return slow
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+async def test_a_run_is_stopped_while_its_message_is_recorded(client: Client, queue: Queue, slow_write, is_written):
+    slow_write.fails = not is_written
+    async with working(client, say("Late.")) as at_work:
         await queue.steer("Stop")
-        gate.opened.set()
-        await run.until(reached)
+        at_work.gate.opened.set()
+        await at_work.run.until(slow_write.reached)
         await client.http.post("/agent/threads/t1/cancel/")
-        go_on.set()
-        await run.end()
+        slow_write.go_on.set()
     assert await texts(client) == (READ if is_written else READ[:2])
     assert await queue.waiting() == ([] if is_written else ["Stop"])
 
 
 @pytest.mark.parametrize("change", ["taken back", "edited", "queued", "read"])
 async def test_a_message_that_changes_while_it_is_read_is_read_as_it_is(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch, change: str
+    client: Client, queue: Queue, slow_write, change: str
 ):
-    gate, go_on, reached, write = Gate(), threading.Event(), threading.Event(), deliver._write
-
-    def slowly(*args: Any) -> None:
-        reached.set()
-        assert go_on.wait(60)
-        write(*args)
-
-    monkeypatch.setattr(deliver, "_write", slowly)
-    with script([call("echo", text="a"), gate()], say("Done."), say("More.")) as model:
-        run = Reading(client, "Go")
-        await run.at(gate)
+    async with working(client, say("Done."), say("More.")) as at_work:
         await queue.steer("Stop")
         await queue.steer("Slow down")
-        gate.opened.set()
-        await run.until(reached)
+        at_work.gate.opened.set()
+        await at_work.run.until(slow_write.reached)
         if change == "taken back":
             await queue.send("DELETE", query="?message_id=Stop", status=204)
         elif change == "edited":
@@ -161,36 +149,29 @@ async def test_a_message_that_changes_while_it_is_read_is_read_as_it_is(
             await queue.send("PATCH", {"message_id": "Stop", "mode": "queue"})
         else:
             await QueuedMessage.objects.filter(message_id="Stop").aupdate(state="read", run=None)
-        go_on.set()
-        await run.end()
-        await settled()
+        slow_write.go_on.set()
     first = {"edited": ["Hurry"]}.get(change, [])
     last = ["Stop", "assistant: More."] if change == "queued" else []
     assert await texts(client) == ["Go", "tool: a", *first, "Slow down", "assistant: Done.", *last]
-    assert "Stop" not in str([message.parts for message in model.requests[1].messages])
+    assert "Stop" not in str([message.parts for message in at_work.requests[1].messages])
 
 
-async def test_a_run_that_another_process_has_taken_over_reads_nothing_more(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
-):
-    gate, write = Gate(), deliver._write
+async def test_a_run_that_another_process_has_taken_over_reads_nothing_more(client: Client, queue: Queue, monkeypatch):
+    write = deliver._write
 
     def after_the_take_over(*args: Any) -> None:
         Run.objects.update(process=GONE)
         write(*args)
 
     monkeypatch.setattr(deliver, "_write", after_the_take_over)
-    with script([call("echo", text="a"), gate()], say("Late.")) as model:
-        run = Reading(client, "Go")
-        await run.at(gate)
+    async with working(client, say("Late.")) as at_work:
         await queue.steer("Stop")
-        await run.end(gate)
     assert await QueuedMessage.objects.filter(state="waiting").acount() == 1
-    assert len(model.requests) == 1
+    assert len(at_work.requests) == 1
 
 
 async def test_a_message_that_is_edited_while_its_run_begins_is_read_as_it_is(
-    client: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
+    client: Client, queue: Queue, monkeypatch
 ):
     load = rows.Queue.load
 

@@ -14,9 +14,9 @@ pytest.importorskip("redis")
 from agui import statements
 from agui.contrib.queue import next_run, rows
 from agui.contrib.redis.mirror import Mirror
-from agui.testing import call, say
+from agui.testing import say
 from tests.conftest import Client, played_by, script
-from tests.queueing import Gate, Queue, Reading, custom, settled, texts
+from tests.queueing import Queue, custom, settled, texts, working
 from tests.test_queue_schedules import Schedule
 from tests.test_runlog_redis import (  # noqa: F401 # fixtures
     REDIS_SERVER,
@@ -34,19 +34,15 @@ async def test_a_message_from_elsewhere_is_read_before_the_next_request(
     queue: Queue,
     processes: Processes,  # noqa: F811
 ):
-    gate = Gate()
-    with script([call("echo", text="a"), gate()], say("Done.")):
-        run = Reading(client, "Go")
-        await run.at(gate)
+    async with working(client, say("Done.")) as at_work:
         [log] = processes.here._active.values()
         with processes.elsewhere():
             await queue.steer("Stop")
         async with asyncio.timeout(60):
             while not log.has_news:  # noqa: ASYNC110 # Redis brings it
                 await asyncio.sleep(0.01)
-        events = await run.end(gate)
     assert await texts(client) == ["Go", "tool: a", "Stop", "assistant: Done."]
-    assert [value["messageId"] for value in custom(events, "message_queued")] == ["Stop"]
+    assert [value["messageId"] for value in custom(at_work.events, "message_queued")] == ["Stop"]
 
 
 async def test_a_message_from_elsewhere_begins_the_next_run(
@@ -54,16 +50,11 @@ async def test_a_message_from_elsewhere_begins_the_next_run(
     queue: Queue,
     processes: Processes,  # noqa: F811
 ):
-    gate = Gate()
-    with script([say("One."), gate()], say("Two.")):
-        run = Reading(client, "Go")
-        await run.at(gate)
+    async with working(client, say("Two."), says=say("One.")):
         with processes.elsewhere():
             await queue.post("And then?")
-        await run.end(gate)
-        await settled()
-        with processes.elsewhere():
-            assert await queue.waiting() == []
+    with processes.elsewhere():
+        assert await queue.waiting() == []
     assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
 
 
@@ -78,14 +69,9 @@ async def test_a_message_of_which_a_process_hears_too_late_begins_the_next_run(
     """Although the process may remember no more threads with messages, too."""
     monkeypatch.setattr("agui.contrib.queue.apps.MAX_HELD", remembered)
     monkeypatch.setattr(Mirror, "tell", lambda *args: None)
-    gate = Gate()
-    with script([say("One."), gate()], say("Two.")):
-        run = Reading(client, "Go")
-        await run.at(gate)
+    async with working(client, say("Two."), says=say("One.")):
         with processes.elsewhere():
             await queue.post("And then?")
-        await run.end(gate)
-        await settled()
     assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
 
 
@@ -98,10 +84,10 @@ async def test_a_message_that_comes_before_redis_has_the_end_begins_the_next_run
     """Redis has told the run of it, but the run's process has looked for messages before."""
     here, elsewhere = processes.all
     push, tell = Mirror.push, elsewhere.tell
-    gate, has_told = Gate(), asyncio.Event()
+    is_over, has_told = asyncio.Event(), asyncio.Event()
 
     async def push_later(mirror: Mirror) -> None:
-        if gate.opened.is_set() and mirror is here.mirror:
+        if is_over.is_set() and mirror is here.mirror:
             await has_told.wait()
         await push(mirror)
 
@@ -112,10 +98,9 @@ async def test_a_message_that_comes_before_redis_has_the_end_begins_the_next_run
 
     monkeypatch.setattr(Mirror, "push", push_later)
     monkeypatch.setattr(elsewhere, "tell", tell_redis)
-    with script([say("One."), gate()], say("Two.")):
-        run = Reading(client, "Go")
-        await run.at(gate)
-        await run.end(gate)
+    async with working(client, say("Two."), says=say("One.")) as at_work:
+        is_over.set()
+        await at_work.run.end(at_work.gate)
         await settled()
         with processes.elsewhere():
             await queue.post("And then?")

@@ -5,7 +5,6 @@ import json
 import threading
 from contextlib import suppress
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from ag_ui.core import UserMessage
@@ -18,7 +17,7 @@ from agui.contrib.queue.models import QueuedMessage
 from agui.models import Run
 from agui.testing import call, collect, say
 from tests.conftest import Client, script
-from tests.queueing import Gate, Queue, Reading, settled
+from tests.queueing import Queue, working
 
 MESSAGE = {"id": "m1", "role": "user", "content": "Hi"}
 
@@ -37,15 +36,11 @@ async def test_the_same_message_sent_several_times_at_once_is_one(client: Client
 
 
 async def test_every_reader_is_told(client: Client, queue: Queue):
-    gate = Gate()
-    with script([say("One."), gate()], say("Two.")):
-        run = Reading(client, "Go")
-        await run.at(gate)
+    async with working(client, say("Two."), says=say("One.")) as at_work:
         other = asyncio.create_task(follow(client))
         await queue.post("a")
         await queue.send("DELETE", query="?message_id=a", status=204)
-        assert await run.end(gate) == await other
-        await settled()
+    assert at_work.events == await other
 
 
 async def follow(client: Client) -> list[dict[str, Any]]:
@@ -77,19 +72,6 @@ async def test_two_processes_do_not_pass_the_limit(user: Any, monkeypatch: pytes
     monkeypatch.setattr(QueuedMessage.objects, "create", meet)
     states = await asyncio.gather(*[asyncio.to_thread(add, name) for name in "ab"])
     assert sorted(states) == ["queue_full", "waiting"]
-
-
-@pytest.mark.parametrize("thread", ["a b", "x-messages", "messages", "t" * 255])
-@pytest.mark.parametrize("message_id", ["m/1", "send", "?&=", "é %2F", "m" * 255])
-async def test_ids_may_be_odd_and_long(client: Client, thread: str, message_id: str):
-    queue = Queue(client, quote(thread, safe=""))
-    with script(call("wipe", _id="w1")):
-        await client.run("Wipe", thread=thread)
-    await queue.post("Hi", message_id)
-    assert [row["message_id"] for row in (await queue.send("GET"))["messages"]] == [message_id]
-    await queue.send("PATCH", {"message_id": message_id, "position": 0})
-    await queue.send("DELETE", query=f"?message_id={quote(message_id, safe='')}", status=204)
-    assert (await client.thread(quote(thread, safe="")))["thread_id"] == thread
 
 
 async def test_other_sites_can_not_send(client: Client, queue: Queue, user: Any):

@@ -3,8 +3,11 @@
 import asyncio
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,39 +65,46 @@ async def kill(client: Client, *answer: Any, then: Sequence[Any] = (), **changes
     )
 
 
+@asynccontextmanager
+async def running(client: Client, text: str) -> AsyncIterator[SimpleNamespace]:
+    """A run that has said this, and goes on at the end; its events are there then."""
+    reached, go_on, at_work = asyncio.Event(), asyncio.Event(), SimpleNamespace(events=[])
+    with script([say(text), wait(go_on, reached)]):
+        response = await client.post(run_input("Go"))
+        await reached.wait()
+        yield at_work
+        go_on.set()
+        at_work.events = await asyncio.wait_for(collect(response), 60)
+
+
 def texts(thread: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(message["role"], message.get("content")) for message in thread["messages"]]
 
 
-async def test_partial_text_is_there_and_the_next_turn_works(client: Client):
+@pytest.mark.parametrize("is_looked_at", [True, False])
+async def test_partial_text_is_there_and_the_next_turn_works(client: Client, is_looked_at: bool):
+    """Who looks at it takes it up, and so does the next turn alone."""
     run = await kill(client, [say("Half of it")])
-    thread = await client.thread("killed")
-    assert texts(thread) == [("user", "Go"), ("assistant", "Half of it")]
-    assert not thread["running"]
-    await run.arefresh_from_db()
-    assert (run.status, run.code, run.draft) == (Run.Status.INTERRUPTED, "interrupted", None)
+    if is_looked_at:
+        thread = await client.thread("killed")
+        assert texts(thread) == [("user", "Go"), ("assistant", "Half of it")]
+        assert not thread["running"]
+        await run.arefresh_from_db()
+        assert (run.status, run.code, run.draft) == (Run.Status.INTERRUPTED, "interrupted", None)
     with script(say("The rest")) as model:
-        events = await client.run("Go on", thread="killed")
-    assert events[-1]["type"] == "RUN_FINISHED"
-    assert "Half of it" in str(model.requests[0].messages)
-
-
-async def test_the_next_turn_alone_takes_it_up(client: Client):
-    await kill(client, [say("Half of it")])
-    with script(say("The rest")):
         await client.run("Go on", thread="killed")
+    assert "Half of it" in str(model.requests[0].messages)
     found = texts(await client.thread("killed"))
     assert found == [("user", "Go"), ("assistant", "Half of it"), ("user", "Go on"), ("assistant", "The rest")]
 
 
-async def test_the_ids_are_those_that_were_streamed(client: Client):
-    await kill(client, [call("echo", text="x", _id="c1")], [say("Half of it")])
+async def test_what_tools_did_is_known_with_the_ids_that_were_streamed(client: Client):
+    calls = [call("echo", text="done", _id="c1"), call("note", text="Milk")]
+    await kill(client, calls, [say("Half of it")])
     streamed = [m["id"] for m in (await client.thread("alive"))["messages"]]
-    assert [m["id"] for m in (await client.thread("killed"))["messages"]] == streamed
-
-
-async def test_what_tools_did_is_known(client: Client):
-    await kill(client, [call("echo", text="done", _id="c1")], [say("Half of it")])
+    thread = await client.thread("killed")
+    assert [m["id"] for m in thread["messages"]] == streamed
+    assert thread["state"] == {"text": "Milk"}
     with script(say("ok")) as model:
         await client.run("Go on", thread="killed")
     assert results_of(model.requests[0])["c1"].content == "done"
@@ -118,19 +128,12 @@ async def test_a_result_is_known_although_another_tool_was_still_at_work(client:
     ]
 
 
-async def test_half_a_call_is_not_there(client: Client):
-    await kill(client, [say("I will "), call("echo", text="x" * 50, _chunks=5)])
-    assert texts(await client.thread("killed")) == [("user", "Go"), ("assistant", "I will ")]
-
-
-async def test_thoughts_of_an_answer_under_way_are_let_go(client: Client):
-    await kill(client, [think("Hm"), say("Half")])
+@pytest.mark.parametrize(
+    "part", [call("echo", text="x" * 50, _chunks=5), think("Hm")], ids=["half a call", "a thought"]
+)
+async def test_parts_of_an_answer_under_way_are_let_go(client: Client, part: Any):
+    await kill(client, [say("Half"), part])
     assert texts(await client.thread("killed")) == [("user", "Go"), ("assistant", "Half")]
-
-
-async def test_the_state_is_as_tools_left_it(client: Client):
-    await kill(client, [call("note", text="Milk")], [say("Noted")])
-    assert (await client.thread("killed"))["state"] == {"text": "Milk"}
 
 
 async def test_nothing_is_added_twice(client: Client):
@@ -192,41 +195,28 @@ async def test_a_process_that_nobody_can_look_at_is_known_by_its_silence(client:
 
 
 async def test_a_draft_is_written_as_soon_as_it_is_due(client: Client, clock: Clock):
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("Half"), wait(go_on, reached)]):
-        response = await client.post(run_input("Go"))
-        await reached.wait()
+    async with running(client, "Half"):
         assert "Half" not in str((await Run.objects.aget()).draft)
         clock.advance(drafts.DRAFT_SECONDS)
         async with asyncio.timeout(60):
             while "Half" not in str((await Run.objects.aget()).draft):  # noqa: ASYNC110 # another task writes it
                 await asyncio.sleep(0.01)
-        go_on.set()
-        await collect(response)
 
 
 async def test_a_living_run_sends_heartbeats(client: Client):
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("Half"), wait(go_on, reached)]):
-        response = await client.post(run_input("Go"))
-        await reached.wait()
+    async with running(client, "Half"):
         await Run.objects.aupdate(seen_at=LONG_AGO)
         await in_database(life.beat)
         assert (await Run.objects.aget()).seen_at > LONG_AGO
-        go_on.set()
-        await collect(response)
 
 
 async def test_a_process_that_was_taken_for_dead_stops_its_run_and_changes_nothing(client: Client):
-    reached = asyncio.Event()
-    with script([say("Half"), wait(asyncio.Event(), reached)]):
-        response = await client.post(run_input("Go"))
-        await reached.wait()
+    async with running(client, "Half") as at_work:
         # What another process does that finds no heartbeat.
         await Run.objects.aupdate(status=Run.Status.INTERRUPTED, code="interrupted")
         await in_database(life.beat)
-        events = await asyncio.wait_for(collect(response), 60)
-    assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "interrupted")
+        await asyncio.wait(live.tasks, timeout=60)
+    assert (at_work.events[-1]["type"], at_work.events[-1]["code"]) == ("RUN_ERROR", "interrupted")
     assert texts(await client.thread()) == [("user", "Go")]
     assert (await Run.objects.aget()).code == "interrupted"
 
@@ -265,22 +255,15 @@ async def test_a_tool_that_ends_is_written_down_at_once(client: Client, monkeypa
 
 async def test_a_store_that_keeps_nothing_has_no_drafts(client: Client, settings):
     settings.AGUI = {"CONVERSATION_STORE": "agui.stores.null.NullConversationStore"}
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("Secret"), wait(go_on, reached)]):
-        response = await client.post(run_input("Go"))
-        await reached.wait()
+    async with running(client, "Secret"):
         await drafts.checkpoints.write()
         assert (await Run.objects.aget()).draft is None
-        go_on.set()
-        await collect(response)
 
 
 async def test_it_works_for_threads_in_sessions(client: Client, settings):
     await kill(client, [say("Half of it")])
     run = await Run.objects.aget(thread_id="killed")
     settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
-    from importlib import import_module
-
     session = import_module(settings.SESSION_ENGINE).SessionStore()
     await session.acreate()
     store = DjangoSessionConversationStore(session.session_key)

@@ -41,12 +41,15 @@ def text(content: str, index: int = 0) -> PartDeltaEvent:
     return PartDeltaEvent(index=index, delta=TextPartDelta(content))
 
 
-async def joined(*events, seconds: float = FOREVER) -> list:
-    async def source():
-        for event in events:
-            yield event
-
-    return [event async for event in join_deltas(source(), ReadAhead(seconds))]
+async def source(*steps):
+    """Yields these events, sets these, and raises these errors."""
+    for step in steps:
+        if isinstance(step, asyncio.Event):
+            step.set()
+        elif isinstance(step, Exception):
+            raise step
+        else:
+            yield step
 
 
 async def test_the_library_has_what_is_built_on():
@@ -59,9 +62,8 @@ async def test_what_comes_at_once_is_joined_and_only_what_belongs_together():
     named = PartDeltaEvent(index=2, delta=ToolCallPartDelta(tool_name_delta="t", args_delta="{", tool_call_id="1"))
     arguments = [PartDeltaEvent(index=2, delta=ToolCallPartDelta(args_delta=one, tool_call_id="1")) for one in "ab"]
     thoughts = [PartDeltaEvent(index=1, delta=ThinkingPartDelta(content_delta=one)) for one in "ab"]
-    events = await joined(
-        start, text("1"), text("2"), text("x", 3), *thoughts, signed, thoughts[0], named, *arguments, END
-    )
+    told = [start, text("1"), text("2"), text("x", 3), *thoughts, signed, thoughts[0], named, *arguments, END]
+    events = [event async for event in join_deltas(source(*told), ReadAhead(FOREVER))]
     assert [one.delta for one in events[1:-1]] == [
         TextPartDelta("12"),
         TextPartDelta("x"),
@@ -77,11 +79,11 @@ async def test_what_comes_at_once_is_joined_and_only_what_belongs_together():
 async def test_the_first_delta_and_the_end_of_a_part_are_not_held():
     arrived = asyncio.Queue()
 
-    async def source():
+    async def arriving():
         while (event := await arrived.get()) is not None:
             yield event
 
-    async with aclosing(join_deltas(source(), ReadAhead(FOREVER))) as events, asyncio.timeout(60):
+    async with aclosing(join_deltas(arriving(), ReadAhead(FOREVER))) as events, asyncio.timeout(60):
         arrived.put_nowait(text("1"))
         assert await anext(events) == text("1")
         waiting = asyncio.ensure_future(anext(events))
@@ -97,12 +99,12 @@ async def test_the_first_delta_and_the_end_of_a_part_are_not_held():
 async def test_a_delta_after_a_pause_is_not_held_and_a_held_one_comes_by_itself():
     go_on = asyncio.Queue()
 
-    async def source():
+    async def slowly():
         for number in range(3):
             yield text(str(number))
             await go_on.get()
 
-    async with aclosing(join_deltas(source(), ReadAhead(0.02))) as events, asyncio.timeout(60):
+    async with aclosing(join_deltas(slowly(), ReadAhead(0.02))) as events, asyncio.timeout(60):
         for number in range(3):
             assert await anext(events) == text(str(number))
             go_on.put_nowait(None)
@@ -110,12 +112,7 @@ async def test_a_delta_after_a_pause_is_not_held_and_a_held_one_comes_by_itself(
 
 async def test_a_model_goes_on_from_an_end_only_when_that_has_been_passed_on():
     reached = asyncio.Event()
-
-    async def source():
-        yield END
-        reached.set()
-
-    async with aclosing(join_deltas(source(), ReadAhead(FOREVER))) as events:
+    async with aclosing(join_deltas(source(END, reached), ReadAhead(FOREVER))) as events:
         await anext(events)
         for _ in range(5):
             await asyncio.sleep(0)
@@ -139,13 +136,8 @@ async def test_a_model_that_never_waits_is_read_no_further_than_it_is_passed_on(
 
 
 async def test_what_came_before_an_error_is_passed_on():
-    async def broken():
-        yield text("1")
-        yield text("2")
-        yield text("3")
-        raise ModelHTTPError(500, "m")
-
-    events = join_deltas(broken(), ReadAhead(FOREVER))
+    broken = source(*map(text, "123"), ModelHTTPError(500, "m"))
+    events = join_deltas(broken, ReadAhead(FOREVER))
     assert await anext(events) == text("123")
     with pytest.raises(ModelHTTPError):
         await anext(events)
@@ -154,14 +146,14 @@ async def test_what_came_before_an_error_is_passed_on():
 async def test_a_stream_that_is_left_closes_its_source():
     closed = asyncio.Event()
 
-    async def source():
+    async def hanging():
         try:
             yield text("1")
             await asyncio.Event().wait()
         finally:
             closed.set()
 
-    async with aclosing(join_deltas(source(), ReadAhead(FOREVER))) as events:
+    async with aclosing(join_deltas(hanging(), ReadAhead(FOREVER))) as events:
         await anext(events)
     assert closed.is_set()
 
@@ -286,21 +278,17 @@ class Wrapping(AbstractCapability):
         return Whispering(model)
 
 
-async def test_a_capability_that_listens_hears_every_delta(client: Client, mount, slow_model):
-    listening = Listening()
-    mount(ToolRegistry(), [say(TEXT, chunks=24)], capabilities=[listening])
-    assert told(await client.run("Hi")) == TEXT
-    assert listening.heard == TEXT[1:]
-
-
-async def test_a_capability_that_changes_what_is_said_gets_every_delta(client: Client, mount, slow_model):
-    mount(ToolRegistry(), [say(TEXT, chunks=len(TEXT))], capabilities=[Censoring()])
-    assert told(await client.run("Hi")) == "O" + re.sub("[two]", "*", TEXT[1:])
-
-
-async def test_a_capability_that_wraps_the_model_gets_every_delta(client: Client, mount, slow_model):
-    mount(ToolRegistry(), [say(TEXT, chunks=24)], capabilities=[Wrapping()])
-    assert told(await client.run("Hi")) == TEXT
+@pytest.mark.parametrize(
+    ("capability", "chunks", "expected"),
+    [(Listening(), 24, TEXT), (Censoring(), len(TEXT), "O" + re.sub("[two]", "*", TEXT[1:])), (Wrapping(), 24, TEXT)],
+)
+async def test_a_capability_that_listens_changes_or_wraps_gets_every_delta(
+    client: Client, mount, slow_model, capability, chunks, expected
+):
+    mount(ToolRegistry(), [say(TEXT, chunks=chunks)], capabilities=[capability])
+    assert told(await client.run("Hi")) == expected
+    if isinstance(capability, Listening):
+        assert capability.heard == TEXT[1:]
 
 
 async def test_a_draft_and_a_stopped_run_keep_what_was_told(client: Client, slow_model):

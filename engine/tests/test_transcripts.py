@@ -11,7 +11,13 @@ from django.apps import apps
 
 pytest.importorskip("yaml")
 
-from tests.playing import Player, Transcript, read
+from daily import at_night, by_day
+
+from tests.playing import Player
+from tests.transcript_files import Transcript, read
+
+# pydantic-ai says as Python warnings which parts of a message it has left out.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 # What parts need beside their line in the settings.
 LIBRARIES = {"mcp": "fastmcp"}
@@ -29,7 +35,8 @@ def test_of(transcript: Transcript) -> Callable[..., Any]:
     play.__doc__ = transcript.sentence
     rows: list[Any] = transcript.rows or [{}]
     ids = [", ".join(str(value)[:40] for value in row.values()) or "once" for row in rows]
-    test: Any = pytest.mark.parametrize("row", rows, ids=ids)(play)
+    tried = by_day(rows, transcript.every) if transcript.every else at_night(*rows)
+    test: Any = pytest.mark.parametrize("row", tried, ids=ids)(play)
     return pytest.mark.database(test) if transcript.is_of_databases else test
 
 

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import permutations
@@ -31,9 +32,10 @@ from agui.protocol.answer_schemas import fits
 from agui.protocol.message_ids import MessageIds
 from agui.protocol.outbound import wire_messages
 from agui.protocol.types import ActivitySnapshotEvent
-from agui.stores.annotations import annotate
+from agui.stores.annotations import annotate, annotation
+from agui.testing import say
 from agui.tools.foreign_schemas import MAX_VALUES, are_small
-from tests.conftest import Client, played_by, run_input
+from tests.conftest import Client, played_by, run_input, script
 
 TOO_MUCH = 2_000_000
 FUNCTION = FunctionCall(name="echo", arguments='{"text":"a"}')
@@ -121,15 +123,11 @@ async def test_a_tool_that_says_too_much_is_refused(client: Client, schema: dict
     assert str(MAX_VALUES) in json.loads(response.content)["message"]
 
 
-def test_tools_say_too_much_together():
-    assert are_small([{"enum": list(range(MAX_VALUES // 2))}])
-    assert not are_small([{"enum": list(range(MAX_VALUES // 2))}] * 2)
-
-
-def test_schemas_have_fifty_thousand_values_at_most():
+def test_schemas_have_fifty_thousand_values_together():
     schema = {"enum": [0] * 49_998}  # The schema and its list are values, too.
     assert are_small([schema])
     assert not are_small([schema, {}])
+    assert not are_small([{"enum": list(range(MAX_VALUES // 2))}] * 2)
 
 
 class Leaf(BaseModel):
@@ -324,6 +322,23 @@ def test_noting_is_linear_in_what_tools_show():
 
     note(10)()
     assert work_of(note(400)) < 5 * work_of(note(100))
+
+
+async def test_many_new_messages_on_a_long_thread_are_found_at_once(client: Client, monkeypatch):
+    looked_up: Counter[str] = Counter()
+
+    def counting(message: ModelMessage, name: str) -> Any:
+        looked_up[name] += 1
+        return annotation(message, name)
+
+    def sent(key: str) -> list[dict[str, str]]:
+        return [{"id": f"{key}{number}", "role": "user", "content": "Hi"} for number in range(500)]
+
+    with script(say("1"), say("2")):
+        await client.run(messages=sent("u"))
+        monkeypatch.setattr("agui.turns.take.annotation", counting)
+        await client.run(messages=sent("v"))
+    assert looked_up["ids"] < 2000  # Not 500 x 500
 
 
 async def test_an_answer_has_only_so_many_calls(client: Client):

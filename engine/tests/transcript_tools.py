@@ -8,6 +8,7 @@ from typing import Any
 from django.apps import apps
 from pydantic import SecretStr
 from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry, RunContext, Tool
+from pydantic_ai.capabilities import ProcessHistory
 
 from agui import AgentDeps, Question, ToolRegistry, tool
 from tests import urls
@@ -70,6 +71,13 @@ AGENTS["a prefixed toolset has my_lookup"] = lambda: (
     urls.registry,
     {"toolsets": [looking_up("lookup").prefixed("my")]},
 )
+
+
+async def last_three(messages: list[Any]) -> list[Any]:
+    return messages[-3:]
+
+
+AGENTS["reads its last messages only"] = lambda: (urls.registry, {"capabilities": [ProcessHistory(last_three)]})
 
 
 @agent("mentions people")
