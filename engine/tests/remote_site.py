@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -157,6 +157,30 @@ class RemoteSite:
             return str(token.subject)
 
         return server
+
+    def answer(self, status: int, path: str = "", body: bytes = b"", **headers: str) -> None:
+        """Answer so from now on, in the server's place, what is asked of this path, or of any."""
+
+        async def around(scope: Any, message: Any, send: Any) -> bool:
+            if path and scope["path"] != path:
+                return False
+            return await respond(send, status, body, **headers)
+
+        self.around = around
+
+    def before_token(self, act: Callable[[], Awaitable[Any]]) -> None:
+        """Do something before a token is given."""
+
+        async def around(scope: Any, message: Any, send: Any) -> bool:
+            if scope["path"] == "/token":
+                await act()
+            return False
+
+        self.around = around
+
+    @property
+    def paths(self) -> list[str]:
+        return [path for path, _, _ in self.requests]
 
     async def consent(self, address: str) -> str:
         """Sign in as `accounts.who` in a browser and agree; returns where the browser is sent."""
