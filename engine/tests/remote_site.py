@@ -10,19 +10,13 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx2
 from mcp.server.auth.middleware.auth_context import get_access_token
-from mcp.server.auth.provider import (
-    AccessToken,
-    AuthorizationCode,
-    AuthorizationParams,
-    RefreshToken,
-    TokenError,
-)
+from mcp.server.auth.provider import AccessToken, AuthorizationCode, AuthorizationParams, RefreshToken, TokenError
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 
-from tests.mcp_server import READ_ONLY
+from tests.mcp_server import READ_ONLY, once_more
 from tests.serving import serving
 
 LIFETIME = 3600
@@ -79,12 +73,7 @@ class Accounts:
 
     def _issue(self, client: Any, grant: Any) -> OAuthToken:
         access, refresh = f"access-{secrets.token_urlsafe(24)}", f"refresh-{secrets.token_urlsafe(24)}"
-        about = {
-            "client_id": client.client_id,
-            "scopes": grant.scopes,
-            "resource": grant.resource,
-            "subject": grant.subject,
-        }
+        about = {name: getattr(grant, name) for name in ("client_id", "scopes", "resource", "subject")}
         self.access[access] = AccessToken(token=access, **about)
         self.refresh[refresh] = RefreshToken(token=refresh, **about)
         return OAuthToken(access_token=access, refresh_token=refresh, expires_in=self.lifetime)
@@ -123,16 +112,9 @@ class RemoteSite:
         if headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
             form = dict(parse_qsl(message["body"].decode()))
         self.requests.append((scope["path"], headers, form))
-        received = iter([message])
-
-        async def receive_again() -> Any:
-            for one in received:
-                return one
-            return await receive()
-
         if self.around is not None and await self.around(scope, message, send):
             return
-        await self.application(scope, receive_again, send)
+        await self.application(scope, once_more(message, receive), send)
 
     def build(self) -> MCPServer:
         server = MCPServer(
