@@ -16,14 +16,14 @@ from pydantic_ai import FunctionToolset, Tool
 
 from agui import ToolRegistry, conf, tool
 from agui.testing import ScriptedModel, call, say, wait
-from agui.tools.call import DENIED, FAILED, TIMED_OUT
-from tests.conftest import Client, decision, results_of
+from agui.tools.call import TIMED_OUT
+from tests.conftest import Client, results_of
 from tests.test_llm import mounted
 
 pytest.importorskip("rest_framework_mcp")
 
 from agui.contrib.drf_mcp.toolset import DrfMcpToolset
-from tests import drf_server
+from tests import drf_server, urls
 
 ROOT = Path(conf.__file__).parent.parent
 
@@ -31,7 +31,7 @@ ROOT = Path(conf.__file__).parent.parent
 @pytest.fixture(autouse=True)
 def bridge(settings):
     settings.AGUI = {"DRF_MCP": {"SERVER": "tests.drf_server.server"}}
-    for kept in ("calls", "at", "lists", "listing", "hanging", "let_go"):
+    for kept in ("at", "lists", "listing", "hanging", "let_go"):
         getattr(drf_server, kept).clear()
     cache.clear()
 
@@ -63,12 +63,6 @@ class Asked:
         [part] = await self.run(call(name, _id="c1", **arguments))
         return part.outcome, part.content
 
-    async def interrupt(self, *answers: Any) -> dict[str, Any]:
-        """What the user is asked about the first of these answers."""
-        self.script(*answers)
-        [interrupt] = (await self.client.run("Go"))[-1]["outcome"]["interrupts"]
-        return interrupt
-
     async def catalog(self) -> dict[str, Any]:
         return {entry["name"]: entry for entry in json.loads((await self.client.get("tools/")).content)}
 
@@ -76,10 +70,6 @@ class Asked:
 @pytest.fixture
 def asked(client: Client, mount: Any) -> Asked:
     return Asked(client, mount)
-
-
-def warnings(caplog: Any) -> list[Any]:
-    return [record for record in caplog.records if record.levelname != "INFO"]
 
 
 # --- What the model is shown
@@ -128,14 +118,6 @@ async def test_a_list_that_fails_leaves_the_run_without_them(client: Client, ask
     assert (await client.get("tools/")).status_code == 200
 
 
-async def test_they_count_as_any_tool_for_the_search(client: Client, asked: Asked, settings):
-    settings.AGUI = {**settings.AGUI, "SEARCH_TOOLS_ABOVE": 5}
-    model = asked.script(call("search_tools", queries=["list groups"]), call("groups_list", _id="c1"), say("Done."))
-    await client.run("Go")
-    assert list(model.requests[0].tools) == ["search_tools"]
-    assert results_of(model.requests[2])["c1"].content["items"] == []
-
-
 async def test_nobody_is_shown_what_is_listed_for_others(client: Client, other_client: Client, asked: Asked, settings):
     use(settings, "personal")
     model = asked.script(say("Hi."), say("Hi."))
@@ -157,20 +139,16 @@ async def test_a_tool_is_called_as_the_user_on_a_thread_of_ours(asked: Asked):
     result = await asked.outcome("groups_create", name="staff")
     group = await Group.objects.aget(name="staff")
     assert result == ("success", {"id": group.pk, "name": "staff"})
-    assert drf_server.calls == [("create", "ada")]
+    assert urls.effects == ["create by ada"]
     assert drf_server.at["thread"].startswith("agui-tools")
     assert drf_server.at["connection"].connection is None
 
 
-async def test_services_are_awaited_selectors_are_paged_and_pictures_reach_the_model(asked: Asked):
-    for name in "abc":
-        await Group.objects.acreate(name=name)
-    calls = [call("who_async"), call("groups_list", page=2, limit=2), call("draw"), call("groups_destroy")]
-    who, page, picture, unknown = await asked.run(*calls)
-    assert who.content == {"who": "ada", "groups": 3}
-    assert ([group["name"] for group in page.content["items"]], page.content["hasNext"]) == (["c"], False)
+async def test_a_picture_reaches_the_model_and_a_refusal_is_no_warning(asked: Asked, caplog):
+    picture, *refused = await asked.run(*map(call, ("draw", "sold_out", "forbidden")))
     assert (picture.content.data, picture.content.media_type) == (drf_server.PIXEL, "image/png")
-    assert unknown.outcome == "retried", "a tool that was never there"
+    assert [part.outcome for part in refused] == ["failed", "denied"]
+    assert [record for record in caplog.records if record.levelname != "INFO"] == []
 
 
 async def test_users_at_the_same_time_are_kept_apart(client: Client, other_client: Client, asked: Asked):
@@ -183,41 +161,6 @@ async def test_users_at_the_same_time_are_kept_apart(client: Client, other_clien
 
 
 # --- What goes wrong
-
-
-async def test_what_the_serializer_refuses_is_corrected(asked: Asked):
-    calls = [call("groups_create", name=name, _id=f"c{i}") for i, name in enumerate(["x" * 11, "staff"])]
-    first, second = await asked.run(*calls)
-    assert first.outcome == "retried"
-    assert "no more than 10 characters" in first.content
-    assert second.outcome == "success"
-    assert await Group.objects.acount() == 1
-
-
-async def test_what_is_never_corrected_ends_no_run(asked: Asked):
-    parts = await asked.run(*[call("groups_create", nmae="x", _id=f"c{i}") for i in range(4)])
-    assert [part.outcome for part in parts][:3] == ["retried", "retried", "failed"]
-    assert drf_server.calls == []
-
-
-@pytest.mark.parametrize("raw", ["[]", "5", '"name"', "{"])
-async def test_arguments_that_are_no_object_are_corrected(asked: Asked, raw):
-    parts = await asked.run(call("who", _json=raw, _id="c1"), call("who", _id="c2"))
-    assert [part.outcome for part in parts] == ["retried", "success"]
-
-
-@pytest.mark.parametrize("name", ["forbidden", "for_some"])
-async def test_who_may_not_is_denied_and_not_asked_again(asked: Asked, name, caplog):
-    assert await asked.outcome(name) == ("denied", DENIED)
-    assert drf_server.calls == []
-    assert warnings(caplog) == []
-
-
-async def test_what_a_service_refuses_is_told_in_its_words(asked: Asked, caplog):
-    ended, told = await asked.outcome("sold_out")
-    assert ended == "failed"
-    assert "Sold out until Monday." in told
-    assert warnings(caplog) == []
 
 
 @pytest.mark.parametrize("lost", ["permission", "account"])
@@ -234,17 +177,7 @@ async def test_a_right_counts_as_it_is_at_the_call(user, asked: Asked, lost):
     await user.user_permissions.aadd(await Permission.objects.aget(codename="view_group"))
     parts = await asked.run(*[call(name, _id=name) for name in ("for_some", "take_away")], call("for_some", _id="c"))
     assert [part.outcome for part in parts] == ["success", "success", "denied"]
-    assert len(drf_server.calls) == 1
-
-
-async def test_an_exception_ends_its_call_and_stays_in_the_log(client: Client, asked: Asked, caplog):
-    model = asked.script([call("broken", _id="b"), call("who", _id="w")], say("Sorry."))
-    events = await client.run("Go")
-    told = {part.tool_call_id: (part.outcome, part.content) for part in results_of(model.requests[1]).values()}
-    assert told == {"b": ("failed", FAILED), "w": ("success", {"who": "ada"})}
-    assert "hunter2" not in json.dumps(events)
-    assert "hunter2" in caplog.records[0].exc_text
-    assert [name for name, _ in drf_server.calls].count("broken") == 1
+    assert urls.effects == ["who by ada"]
 
 
 async def test_a_tool_that_is_gone_fails_its_call(asked: Asked, monkeypatch):
@@ -273,55 +206,10 @@ async def test_a_slow_tool_is_called_once(asked: Asked, settings, caplog, clock)
         assert await ending == ("failed", TIMED_OUT)
     finally:
         drf_server.let_go.set()
-    assert drf_server.calls == [("hang", "ada")]
-
-
-# --- Approval
-
-
-async def test_what_may_destroy_waits_for_approval_and_runs_as_who_approved(client: Client, asked: Asked):
-    interrupt = await asked.interrupt(call("groups_replace", name="staff", _id="c1"), say("Done."))
-    assert interrupt["metadata"]["x-destructive"] is True
-    assert interrupt["responseSchema"]["properties"]["editedArgs"]["required"] == ["name"]
-    assert drf_server.calls == []
-    await client.run(resume=[decision("c1", editedArgs={"name": "crew"})])
-    assert drf_server.calls == [("create", "ada")]
-    assert await Group.objects.filter(name="crew").aexists()
-    assert (await client.run(resume=[decision("c1")]))[-1]["code"] == "interrupt_unknown"
-    assert len(drf_server.calls) == 1
-
-
-@pytest.mark.parametrize(
-    ("answer", "outcome"), [({"editedArgs": {"name": "x" * 11}}, "retried"), ({"approved": False}, "denied")]
-)
-async def test_what_is_edited_wrongly_or_denied_does_not_run(client: Client, asked: Asked, answer, outcome):
-    model = asked.script(call("groups_replace", name="staff", _id="c1"), say("As you like."))
-    await client.run("Go")
-    await client.run(resume=[decision("c1", **answer)])
-    assert results_of(model.requests[1])["c1"].outcome == outcome
-    assert drf_server.calls == []
-
-
-async def test_what_says_nothing_of_itself_waits_unless_the_project_confirms_it_by_its_name(asked: Asked, settings):
-    interrupt = await asked.interrupt(call("groups_sweep", _id="c1"))
-    assert interrupt["metadata"]["toolName"] == "groups_sweep"
-    settings.AGUI = {**settings.AGUI, "AUTO_CONFIRM": ["groups_replace"]}
-    assert (await asked.outcome("groups_replace", name="staff"))[0] == "success"
+    assert urls.effects == ["hang by ada"]
 
 
 # --- Names and labels
-
-
-async def test_the_catalog_has_labels(client: Client, asked: Asked):
-    asked.script()
-    entries = await asked.catalog()
-    created = {"name": "groups_create", "summary": "Make a group", "description": "Do groups.create."}
-    assert entries["groups_create"] == created
-    assert entries["groups_replace"]["summary"] == "Groups replace"
-    assert entries["seldom"] == {"name": "seldom", "summary": "Ask seldom", "description": "Once in a while."}
-    assert entries["groups_replace"]["destructive"] is True
-    items = json.loads((await client.get("capabilities/")).content)["tools"]["items"]
-    assert "groups_create" in {item["name"] for item in items}
 
 
 async def test_a_bridge_of_the_config_is_in_the_catalog_and_other_toolsets_win(asked: Asked, settings):
@@ -351,13 +239,7 @@ async def test_the_registry_wins_on_a_name(asked: Asked):
     entries = await asked.catalog()
     assert entries["groups_create"]["description"] == "Mine."
     assert "who" not in entries
-    assert drf_server.calls == []
-
-
-async def test_a_client_can_bring_no_tool_of_the_same_name(client: Client, asked: Asked):
-    asked.script(say("never"))
-    mine = [{"name": "groups_create", "description": "Mine.", "parameters": {"type": "object", "properties": {}}}]
-    assert (await client.run("Go", tools=mine))[-1]["code"] == "tool_name_conflict"
+    assert urls.effects == []
 
 
 # --- The setting

@@ -14,7 +14,7 @@ pytest.importorskip("yaml")
 from tests.playing import Player, Transcript, read
 
 # What parts need beside their line in the settings.
-LIBRARIES = {"mcp": "fastmcp"}
+LIBRARIES = {"mcp": "fastmcp", "drf_mcp": "rest_framework_mcp"}
 FOLDER = Path(__file__).parent / "transcripts"
 
 
