@@ -85,10 +85,11 @@ def agent(settings: Any, *answers: Any) -> ScriptedModel:
 
 
 class Browser:
-    """The browser of a user who is signed in here."""
+    """The browser of a user who is signed in here, and has accounts at the server."""
 
-    def __init__(self, user: Any) -> None:
+    def __init__(self, user: Any, remote: RemoteSite) -> None:
         self.user = user
+        self.remote = remote
         self.http = AsyncClient(enforce_csrf_checks=True)
 
     async def sign_in(self) -> "Browser":
@@ -110,24 +111,29 @@ class Browser:
         assert answer.status_code == 303, answer.content.decode()
         return str(answer["Location"])
 
-    async def land(self, remote: RemoteSite, server: str = "shop") -> str:
+    async def land(self) -> str:
         """Sign in there; the address at which the user comes back."""
-        return await remote.consent(await self.begin(server))
+        return await self.remote.consent(await self.begin())
 
     async def come_back(self, landed: str) -> Any:
         assert landed.startswith(SITE)
         return await self.http.get(landed.removeprefix(SITE))
 
-    async def connect(self, remote: RemoteSite, who: str = "ada") -> None:
-        remote.accounts.who = who
-        answer = await self.come_back(await self.land(remote))
+    async def connect(self, who: str = "ada") -> None:
+        self.remote.accounts.who = who
+        answer = await self.come_back(await self.land())
         assert answer.status_code == 303, answer.content.decode()
         assert answer["Location"] == PAGE
 
 
 @pytest.fixture
-async def browser(user: Any) -> Browser:
-    return await Browser(user).sign_in()
+async def browser(user: Any, remote: RemoteSite) -> Browser:
+    return await Browser(user, remote).sign_in()
+
+
+@pytest.fixture
+async def others(other: Any, remote: RemoteSite) -> Browser:
+    return await Browser(other, remote).sign_in()
 
 
 async def account(user: Any) -> RemoteAccount:
@@ -171,14 +177,13 @@ async def test_user_connects_calls_and_disconnects(client: Client, browser: Brow
 
 
 async def test_each_user_acts_as_their_own_account(
-    client: Client, browser: Browser, other: Any, remote: RemoteSite, settings: Any
+    client: Client, browser: Browser, other_client: Client, others: Browser, remote: RemoteSite, settings: Any
 ):
-    await browser.connect(remote, "ada there")
-    await (await Browser(other).sign_in()).connect(remote, "bob there")
-    bob = await sync_to_async(Client)(other)
+    await browser.connect("ada there")
+    await others.connect("bob there")
     llm = agent(settings, *[call("shop_whoami", _id="c1"), say("Done.")] * 2)
     await client.run("Who?")
-    await bob.run("Who?")
+    await other_client.run("Who?")
     assert results_of(llm.requests[1])["c1"].content == "ada there"
     assert results_of(llm.requests[3])["c1"].content == "bob there"
     assert await RemoteClient.objects.acount() == 1, "this project registers once"
@@ -193,7 +198,7 @@ async def headers_of(user: Any) -> Any:
 @pytest.fixture
 async def expired(browser: Browser, user: Any, remote: RemoteSite, clock: Clock) -> Any:
     """The headers of an account whose token has ended by now."""
-    await browser.connect(remote)
+    await browser.connect()
     headers = await headers_of(user)
     clock.advance(LIFETIME)
     return headers
@@ -225,19 +230,19 @@ def tell(**metadata: Any) -> Any:
 
 
 async def test_state_of_another_user_or_browser_is_refused(
-    browser: Browser, user: Any, other: Any, remote: RemoteSite, settings: Any
+    browser: Browser, others: Browser, remote: RemoteSite, settings: Any
 ):
     settings.LOGIN_URL = "/accounts/login/"
-    landed = await browser.land(remote)
-    theirs, elsewhere = await Browser(other).sign_in(), await Browser(user).sign_in()
-    answer = await theirs.come_back(landed)
+    landed = await browser.land()
+    elsewhere = await Browser(browser.user, remote).sign_in()
+    answer = await others.come_back(landed)
     assert answer.status_code == 404
     assert "begun elsewhere" in answer.content.decode()
     # Even in a session that is like the user's.
-    mine, copied = await browser.http.asession(), await theirs.http.asession()
+    mine, copied = await browser.http.asession(), await others.http.asession()
     await copied.aset(SESSION_KEY, await mine.aget(SESSION_KEY))
     await copied.asave()
-    assert (await theirs.come_back(landed)).status_code == 404
+    assert (await others.come_back(landed)).status_code == 404
     assert (await elsewhere.come_back(landed)).status_code == 404
     visitor = await AsyncClient().get(landed.removeprefix(SITE), headers={"Sec-Fetch-Mode": "navigate"})
     assert visitor.status_code == 302
@@ -251,10 +256,10 @@ async def test_state_of_another_user_or_browser_is_refused(
 
 
 async def test_state_counts_once_and_for_ten_minutes(browser: Browser, user: Any, remote: RemoteSite, clock: Clock):
-    landed = await browser.land(remote)
+    landed = await browser.land()
     clock.advance(601)
     assert (await browser.come_back(landed)).status_code == 404
-    landed = await browser.land(remote)
+    landed = await browser.land()
     clock.advance(599)
     answers = await asyncio.gather(browser.come_back(landed), browser.come_back(landed))
     assert sorted(answer.status_code for answer in answers) == [303, 404]
@@ -266,12 +271,12 @@ async def test_state_counts_once_and_for_ten_minutes(browser: Browser, user: Any
 async def test_answer_of_another_issuer_is_a_mix_up(browser: Browser, remote: RemoteSite):
     remote.around = tell(authorization_response_iss_parameter_supported=True)
     for issuer in ({"iss": "https://evil.example"}, {"iss": ""}, {}):
-        query = query_of(await browser.land(remote)) | issuer
+        query = query_of(await browser.land()) | issuer
         answer = await browser.http.get(f"{PAGE}shop/callback/", query)
         assert answer.status_code == 400
         assert "another service" in answer.content.decode()
         assert "/token" not in remote.paths, "the code was not sent"
-    query = query_of(await browser.land(remote)) | {"iss": f"{remote.url}/"}
+    query = query_of(await browser.land()) | {"iss": f"{remote.url}/"}
     assert (await browser.http.get(f"{PAGE}shop/callback/", query)).status_code == 303
 
 
@@ -279,8 +284,8 @@ async def test_code_of_another_server_is_refused(browser: Browser, remote: Remot
     async with remote_site() as evil:
         servers = {"shop": {"url": remote.mcp_url, "auth": "oauth"}, "evil": {"url": evil.mcp_url, "auth": "oauth"}}
         configure(settings, tmp_path, servers)
-        state = query_of(await browser.land(remote))["state"]
-        theirs = query_of(await browser.land(evil, "evil"))
+        state = query_of(await browser.land())["state"]
+        theirs = query_of(await evil.consent(await browser.begin("evil")))
         # The state of one server at the address of the other
         answer = await browser.http.get(f"{PAGE}evil/callback/", {"code": theirs["code"], "state": state})
         assert answer.status_code == 404
@@ -292,8 +297,8 @@ async def test_code_of_another_server_is_refused(browser: Browser, remote: Remot
     assert not [row async for row in RemoteAccount.objects.exclude(tokens="")]
 
 
-async def test_nothing_leads_elsewhere(browser: Browser, remote: RemoteSite):
-    landed = await browser.land(remote)
+async def test_nothing_leads_elsewhere(browser: Browser):
+    landed = await browser.land()
     answer = await browser.come_back(f"{landed}&next=https://evil.example&redirect_uri=https://evil.example")
     assert answer["Location"] == PAGE
     answer = await browser.http.get(f"{PAGE}nothing/callback/?next=https://evil.example")
@@ -301,9 +306,9 @@ async def test_nothing_leads_elsewhere(browser: Browser, remote: RemoteSite):
     assert "Location" not in answer
 
 
-async def test_words_of_the_server_are_not_repeated(browser: Browser, remote: RemoteSite):
+async def test_words_of_the_server_are_not_repeated(browser: Browser):
     for error, status in (("access_denied", 200), ("<script>evil</script>", 400)):
-        state = query_of(await browser.land(remote))["state"]
+        state = query_of(await browser.land())["state"]
         query = {"state": state, "error": error, "error_description": "<b>evil words</b>", "error_uri": "https://evil"}
         answer = await browser.http.get(f"{PAGE}shop/callback/", query)
         assert answer.status_code == status
@@ -360,7 +365,7 @@ async def test_sign_in_that_is_not_safe_is_not_begun(browser: Browser, remote: R
 )
 async def test_code_is_not_sent_to_an_address_that_is_not_public(browser: Browser, remote: RemoteSite, told: Any):
     remote.around = tell(**told)
-    answer = await browser.come_back(await browser.land(remote))
+    answer = await browser.come_back(await browser.land())
     assert answer.status_code == 400
     assert "reached" in answer.content.decode()
 
@@ -397,7 +402,7 @@ async def test_addresses_are_public_and_secure_or_named_by_the_project(
 @pytest.mark.parametrize("where", ["/elsewhere", "http://127.0.0.1:{port}/token"])
 async def test_no_redirect_is_followed(browser: Browser, remote: RemoteSite, where: str):
     async with remote_site() as evil:
-        landed = await browser.land(remote)
+        landed = await browser.land()
         remote.answer(307, "/token", location=where.format(port=evil.url.rpartition(":")[2]))
         assert (await browser.come_back(landed)).status_code == 400
         assert "/elsewhere" not in remote.paths
@@ -405,7 +410,7 @@ async def test_no_redirect_is_followed(browser: Browser, remote: RemoteSite, whe
 
 
 async def test_token_does_not_follow_a_redirect(client: Client, browser: Browser, remote: RemoteSite, settings: Any):
-    await browser.connect(remote)
+    await browser.connect()
     agent(settings, say("Hi."))
     async with remote_site() as evil:
         remote.answer(307, location=evil.mcp_url)
@@ -448,7 +453,7 @@ async def test_answer_that_never_ends_is_given_up(browser: Browser, remote: Remo
 async def test_long_result_of_a_tool_fails_its_call(
     client: Client, browser: Browser, remote: RemoteSite, settings: Any, monkeypatch: Any, way: str
 ):
-    await browser.connect(remote)
+    await browser.connect()
     monkeypatch.setattr(outside, "MAX_RESULT_BYTES", 10_000)
     result = {"content": [{"type": "text", "text": "x" * (20_000 if way == "long" else 10)}]}
 
@@ -541,7 +546,7 @@ async def test_tokens_are_secret(
     client: Client, browser: Browser, user: Any, remote: RemoteSite, settings: Any, caplog: Any
 ):
     caplog.set_level(logging.DEBUG)
-    await browser.connect(remote)
+    await browser.connect()
     agent(settings, call("shop_whoami", _id="c1"), say("Done."))
     events = await client.run("Who?")
     row = await account(user)
@@ -557,10 +562,10 @@ async def test_tokens_are_secret(
 
 
 async def test_tokens_are_for_one_row_and_one_address_and_are_read_with_an_old_key(
-    browser: Browser, user: Any, other: Any, remote: RemoteSite, settings: Any, tmp_path: Path
+    browser: Browser, others: Browser, user: Any, other: Any, remote: RemoteSite, settings: Any, tmp_path: Path
 ):
-    await browser.connect(remote)
-    await (await Browser(other).sign_in()).do("disconnect")
+    await browser.connect()
+    await others.do("disconnect")
     assert await headers_of(user) is not None
     assert remote.accounts.revoked == []
     await RemoteAccount.objects.acreate(user=other, server="shop", tokens=(await account(user)).tokens)
@@ -575,7 +580,7 @@ async def test_tokens_are_for_one_row_and_one_address_and_are_read_with_an_old_k
 
 
 async def test_token_is_renewed_before_its_end_and_once(browser: Browser, user: Any, remote: RemoteSite, clock: Clock):
-    await browser.connect(remote)
+    await browser.connect()
     first = await headers_of(user)
     clock.advance(LIFETIME - 61)
     assert await headers_of(user) == first
@@ -631,7 +636,7 @@ async def test_what_has_changed_while_a_token_is_renewed_stays(expired: Any, use
 async def test_token_that_ended_early_is_renewed_and_the_call_goes_on(
     client: Client, browser: Browser, remote: RemoteSite, settings: Any
 ):
-    await browser.connect(remote)
+    await browser.connect()
     llm = agent(settings, say("Hi."), call("shop_whoami", _id="c1"), say("Done."))
     await client.run("Hi")
     remote.accounts.access.clear()
@@ -640,7 +645,7 @@ async def test_token_that_ended_early_is_renewed_and_the_call_goes_on(
 
 
 async def test_revoked_token_is_told_with_the_page(client: Client, browser: Browser, remote: RemoteSite, settings: Any):
-    await browser.connect(remote)
+    await browser.connect()
 
     go_on, reached = asyncio.Event(), asyncio.Event()
     llm = agent(settings, [wait(go_on, reached), call("shop_whoami", _id="c1")], say("Connect it."), say("Nothing."))
@@ -658,7 +663,7 @@ async def test_revoked_token_is_told_with_the_page(client: Client, browser: Brow
     assert "has ended the connection" in await browser.page()
     await client.run("Again")
     assert llm.requests[2].tools == {}
-    await browser.connect(remote)
+    await browser.connect()
     assert "has ended the connection" not in await browser.page()
 
 
@@ -666,7 +671,7 @@ async def test_revoked_token_is_told_with_the_page(client: Client, browser: Brow
 async def test_next_call_is_refused(
     client: Client, browser: Browser, user: Any, remote: RemoteSite, settings: Any, way: str
 ):
-    await browser.connect(remote)
+    await browser.connect()
 
     go_on, reached = asyncio.Event(), asyncio.Event()
     second = [wait(go_on, reached), call("shop_whoami", _id="c2")]
@@ -685,7 +690,7 @@ async def test_next_call_is_refused(
 
 
 async def test_disconnecting_deletes_even_if_the_server_is_away(browser: Browser, user: Any, remote: RemoteSite):
-    await browser.connect(remote)
+    await browser.connect()
     remote.answer(503)
     assert (await browser.do("disconnect")).status_code == 303
     assert await headers_of(user) is None
@@ -693,7 +698,7 @@ async def test_disconnecting_deletes_even_if_the_server_is_away(browser: Browser
 
 
 async def test_tokens_of_a_deleted_user_are_revoked(browser: Browser, user: Any, remote: RemoteSite):
-    await browser.connect(remote)
+    await browser.connect()
 
     @sync_to_async
     def begin_to_delete() -> None:
@@ -708,10 +713,8 @@ async def test_tokens_of_a_deleted_user_are_revoked(browser: Browser, user: Any,
     await both_tokens_are_revoked(remote)
 
 
-async def test_user_is_deleted_without_the_library(
-    browser: Browser, user: Any, remote: RemoteSite, monkeypatch: Any, caplog: Any
-):
-    await browser.connect(remote)
+async def test_user_is_deleted_without_the_library(browser: Browser, user: Any, monkeypatch: Any, caplog: Any):
+    await browser.connect()
     monkeypatch.setattr(tokens, "revoke_later", Mock(side_effect=ModuleNotFoundError))
     await user.adelete()
     assert await get_user_model().objects.acount() == 0
@@ -719,10 +722,10 @@ async def test_user_is_deleted_without_the_library(
 
 
 async def test_server_that_forgot_this_project_is_registered_at_anew(browser: Browser, remote: RemoteSite):
-    landed = await browser.land(remote)
+    landed = await browser.land()
     remote.accounts.clients.clear()
     assert (await browser.come_back(landed)).status_code == 400
-    await browser.connect(remote)
+    await browser.connect()
     assert len(remote.accounts.clients) == 1
 
 

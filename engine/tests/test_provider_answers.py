@@ -29,11 +29,8 @@ CUT = [name for name in NAMES if " after text" in name]
 UNKNOWN = [name for name in NAMES if name.startswith("unknown") or "not declared" in name]
 THOUGHT = ["<think> split over deltas", "only </think>"]
 DRAWN = [name for name in NAMES if name.startswith("image")]
-FAILED = {
-    "blank answer, Chat": "empty_answer",
-    "200 with an error as JSON": "model_error",
-    "context exceeded, llama.cpp": "context_window",
-}
+FAILED = {"blank answer, Chat": "empty_answer", "context exceeded, llama.cpp": "context_window"}
+ERROR = "200 with an error as JSON"
 OWN_CALLS = {"responses": [web_search("ws_1", "Tea")], "anthropic": server_search("srv_1", "Tea")}
 
 
@@ -104,7 +101,7 @@ async def play(name: str, client: Client, stub: ProviderStub, settings: Any) -> 
 
 
 def test_each_input_has_its_test():
-    assert sorted(NAMES) == sorted([*ONE_CALL, *TWO_CALLS, *REFUSED, *CUT, *UNKNOWN, *THOUGHT, *DRAWN, *FAILED])
+    assert sorted(NAMES) == sorted([*ONE_CALL, *TWO_CALLS, *REFUSED, *CUT, *UNKNOWN, *THOUGHT, *DRAWN, *FAILED, ERROR])
 
 
 @pytest.mark.parametrize("name", ONE_CALL)
@@ -251,10 +248,14 @@ async def test_a_drawing_is_the_same_words_live_and_after_a_reload(name, client,
 
 @pytest.mark.parametrize("name", FAILED)
 async def test_an_answer_without_words_has_a_code(name, client, stub, settings):
-    settings.DEBUG = True
     turn = await play(name, client, stub, settings)
 
     assert turn.events[-1]["code"] == FAILED[name]
     assert (turn.answers, turn.text) == ([], "")
-    if name == "200 with an error as JSON":
-        assert "no model is loaded" in turn.events[-1]["metadata"]["debug"]["cause"]
+
+
+async def test_an_error_with_the_status_of_a_success_is_read(client, stub, settings):
+    settings.DEBUG = True
+    turn = await play(ERROR, client, stub, settings)
+
+    assert "no model is loaded" in turn.events[-1]["metadata"]["debug"]["cause"]
