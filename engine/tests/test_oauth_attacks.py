@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("oauth2_provider")
 
-from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 from django.utils import timezone
 from oauth2_provider.models import AccessToken, Application, Grant, RefreshToken, set_token_value
@@ -197,12 +196,18 @@ async def test_what_a_form_says_beside_the_decision_counts_for_nothing(host: Hos
     assert grant.code_challenge == host.asks["code_challenge"]
 
 
-async def test_errors_of_unknown_apps_stay_here(host: Host):
+async def test_errors_of_unknown_apps_and_values_with_a_zero_byte_stay_here(host: Host):
+    """PostgreSQL can't look for a zero byte."""
     for changes in ({"client_id": "unknown"}, {"client_id": None}, {"client_id": "a\0b"}):
         refused = await host.ask(**changes)
         assert refused.status_code == 400, changes
         assert "Location" not in refused
         assert "evil" not in refused.content.decode()
+    assert error_of(await host.redeem("a\0b")) == "invalid_request"
+    assert error_of(await host.redeem("x", client_id="a\0b")) == "invalid_request"
+    assert error_of(await host.post("/oauth/revoke", token="x", client_id="a\0b")) == "invalid_request"
+    assert (await host.ask(code_challenge="x" * 42 + "\0")).status_code == 400
+    assert not await Grant.objects.aexists()
 
 
 async def test_editor_may_choose_its_port_only(user: Any):
@@ -246,12 +251,17 @@ async def test_code_that_comes_again_ends_the_tokens_that_it_gave(host: Host):
     assert text_of(await host.call("ping")) == "pong", "those of another sign-in go on"
 
 
-async def test_code_of_another_host_is_refused(host: Host):
+async def test_code_is_that_of_its_host_and_of_who_gave_it(host: Host, other: Any):
     """A thief, who is a client of the same site, has got a code of Claude's."""
     await add_client(THIEF, "https://thief.example/cb", CALLBACK)
     code = await host.get_code()
     assert error_of(await host.redeem(code, client_id=THIEF)) == "invalid_grant"
     assert (await host.redeem(code)).status_code == 200
+    # Who injects the code of their own account into another's host acts as themselves.
+    mine = Host(other)
+    mine.verifier, mine.asks = host.verifier, host.asks
+    tokens = json.loads((await host.redeem(await mine.get_code())).content)
+    assert text_of(await host.call("whoami", token=tokens["access_token"])) == "bob"
 
 
 async def test_code_needs_the_verifier_and_the_address_that_it_was_asked_with(host: Host):
@@ -264,14 +274,6 @@ async def test_code_needs_the_verifier_and_the_address_that_it_was_asked_with(ho
     late = await host.get_code()
     await Grant.objects.aupdate(expires=timezone.now())
     assert error_of(await host.redeem(late)) == "invalid_grant"
-
-
-async def test_code_that_another_user_gave_is_theirs(host: Host, other: Any):
-    """Who injects the code of their own account into another's host acts as themselves."""
-    mine = Host(other)
-    mine.verifier, mine.asks = host.verifier, host.asks
-    tokens = json.loads((await host.redeem(await mine.get_code())).content)
-    assert text_of(await host.call("whoami", token=tokens["access_token"])) == "bob"
 
 
 # --- PKCE downgrade
@@ -312,26 +314,22 @@ async def test_only_codes_are_answered_with_and_no_other_grant_or_scope_is_known
 # --- Mix-up
 
 
-async def test_every_answer_says_who_answers(host: Host, settings: Any):
+async def test_every_answer_says_who_answers(host: Host, user: Any, settings: Any):
     settings.AGUI = {**settings.AGUI, "OAUTH": {"SITE_URL": SITE}}
     for answer in (await host.decide(), await host.decide("deny"), await host.ask(scope="x")):
         assert answered(answer)["iss"] == SITE
-
-
-async def test_issuer_does_not_follow_the_host_of_a_request(host: Host, settings: Any):
+    # An issuer in a registered address is replaced.
+    await add_client(THIEF, f"{CALLBACK}?iss=https://evil.example")
+    answer = await Host(user, THIEF, f"{CALLBACK}?iss=https://evil.example").decide()
+    assert answer["Location"].count("iss=") == 1
+    assert answered(answer)["iss"] == SITE
+    # It does not follow the host of a request.
     settings.AGUI = {**settings.AGUI, "OAUTH": {"SITE_URL": "https://real.example"}}
     found = json.loads((await host.http.get("/.well-known/oauth-authorization-server")).content)
     assert found["issuer"] == "https://real.example"
     assert urlsplit(found["token_endpoint"]).netloc == "real.example"
     refused = await host.http.post("/agent/mcp/", "{}", content_type="application/json")
     assert "https://real.example/.well-known" in refused["WWW-Authenticate"]
-
-
-async def test_issuer_in_a_registered_address_is_replaced(user: Any):
-    await add_client(CLAUDE, f"{CALLBACK}?iss=https://evil.example")
-    answer = await Host(user, redirect_uri=f"{CALLBACK}?iss=https://evil.example").decide()
-    assert answer["Location"].count("iss=") == 1
-    assert answered(answer)["iss"] == SITE
 
 
 # --- Refresh tokens
@@ -437,12 +435,3 @@ async def test_two_hosts_of_a_user_have_different_keys(host: Host, user: Any, rf
         assert await view.get_user(request) == user  # type: ignore[misc]
         keys.append(Caller(Actor(user, f"user:{user.pk}"), request).key)
     assert keys[0] == keys[1] != keys[2]
-
-
-async def test_values_with_a_zero_byte_are_refused(host: Host):
-    """PostgreSQL can't look for them."""
-    assert error_of(await host.redeem("a\0b")) == "invalid_request"
-    assert error_of(await host.redeem("x", client_id="a\0b")) == "invalid_request"
-    assert error_of(await host.post("/oauth/revoke", token="x", client_id="a\0b")) == "invalid_request"
-    assert (await host.ask(code_challenge="x" * 42 + "\0")).status_code == 400
-    assert (await sync_to_async(Grant.objects.count)()) == 0
