@@ -18,9 +18,9 @@ from rest_framework_mcp.constants import ToolContentKind
 from rest_framework_services.types.selector_spec import SelectorSpec
 from rest_framework_services.types.service_spec import ServiceSpec
 
+from tests.urls import effects
+
 PIXEL = b"\x89PNG\r\n\x1a\n"
-# Each call of a service: its name and who called.
-calls: list[tuple[str, str]] = []
 # Where the last service ran.
 at: dict[str, Any] = {}
 hanging, let_go = threading.Event(), threading.Event()
@@ -53,7 +53,7 @@ class Nobody(BasePermission):
 
 
 def note(name: str, user: Any) -> None:
-    calls.append((name, user.get_username()))
+    effects.append(f"{name} by {user.get_username()}")
     at.update(thread=threading.current_thread().name, connection=connection)
 
 
@@ -68,7 +68,7 @@ def say_who(*, user: Any) -> dict[str, Any]:
 
 
 async def say_who_async(*, user: Any) -> dict[str, Any]:
-    calls.append(("who_async", user.get_username()))
+    effects.append(f"who_async by {user.get_username()}")
     return {"who": user.get_username(), "groups": await Group.objects.acount()}
 
 
@@ -128,14 +128,13 @@ serve("for_some", say_who, permissions=[DjangoPermRequired("auth.view_group")])
 once = FixedWindowRateLimit(max_calls=1, per_seconds=10**9)
 people = {"title": "Not for people", "display_name": "Ask seldom", "display_description": "Once in a while."}
 serve("seldom", say_who, rate_limits=[once], **people)
-server.register_selector_tool(
-    name="groups.list",
-    description="List the groups.",
-    paginate=True,
-    spec=SelectorSpec(
-        kind=SelectorKind.LIST, selector=groups, output_serializer=GroupOutput, permission_classes=[IsAuthenticated]
-    ),
+all_groups: Any = SelectorSpec(
+    kind=SelectorKind.LIST, selector=groups, output_serializer=GroupOutput, permission_classes=[IsAuthenticated]
 )
+server.register_selector_tool(name="groups.list", description="List the groups.", paginate=True, spec=all_groups)
+# What nobody has called read-only is not.
+by_nobody = {"annotations": {"readOnlyHint": False}}
+server.register_selector_tool(name="groups.sweep", description="Sweep.", paginate=True, spec=all_groups, **by_nobody)
 
 paged = Counted(name="paged", config=replace(build_mcp_config(), page_size=2, filter_listings_by_permissions=True))
 for number in range(5):
@@ -145,17 +144,6 @@ serve("for_some", say_who, on=paged, permissions=[DjangoPermRequired("auth.view_
 twins = Counted(name="twins")
 serve("a.b", say_who, on=twins)
 serve("a_b", broken, on=twins)
-
-# What nobody has called read-only is not.
-server.register_selector_tool(
-    name="groups.sweep",
-    description="Sweep the groups.",
-    annotations={"readOnlyHint": False},
-    paginate=True,
-    spec=SelectorSpec(
-        kind=SelectorKind.LIST, selector=groups, output_serializer=GroupOutput, permission_classes=[IsAuthenticated]
-    ),
-)
 
 
 class Personal(MCPServer):

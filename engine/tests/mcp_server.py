@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -73,6 +73,18 @@ async def http_application(
     application: Any = server.streamable_http_app(json_response=True, stateless_http=stateless)
     async with server.session_manager.run():
         yield around(application) if around else application
+
+
+def once_more(message: dict[str, Any], receive: Any) -> Callable[[], Awaitable[Any]]:
+    """What an application receives from, if a message has been read before it."""
+    received = iter([message])
+
+    async def receive_again() -> Any:
+        for one in received:
+            return one
+        return await receive()
+
+    return receive_again
 
 
 if __name__ == "__main__":

@@ -265,6 +265,24 @@ def google(reply: Answer | ToolUse) -> Iterator[str]:
         yield chunk({"functionCall": {"name": reply.name, "args": reply.arguments}}, finishReason="STOP")
 
 
+def web_search(key: str, query: str) -> Event:
+    """A search of OpenAI's own."""
+    return {"type": "web_search_call", "id": key, "status": "completed", "action": {"type": "search", "query": query}}
+
+
+def server_tool_use(key: str, name: str, arguments: Event, result: Any) -> list[Event]:
+    """A call of one of Anthropic's own tools, whose arguments come in two pieces, and its result."""
+    text = json.dumps(arguments)
+    pieces = [text[: len(text) // 2], text[len(text) // 2 :]]
+    deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+    call = {"type": "server_tool_use", "id": key, "name": name, "input": {}, "deltas": deltas}
+    return [call, {"type": f"{name}_tool_result", "tool_use_id": key, "content": result}]
+
+
+def server_search(key: str, query: str, *found: Event) -> list[Event]:
+    return server_tool_use(key, "web_search", {"query": query}, [*found])
+
+
 FORMATS: dict[str, Callable[[Any], Iterator[str]]] = {
     "/v1/chat/completions": chat_completions,
     "/v1/responses": responses,

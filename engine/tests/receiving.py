@@ -7,12 +7,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
+
+import pytest
 
 from agui.blocking.executor import in_database
 from agui.contrib.notifications import choices
 from agui.contrib.notifications.deliver import deliveries
+from agui.contrib.notifications.models import Notification
 from agui.runs.live import live
-from tests.conftest import Client, run_input
+from agui.testing import say, wait
+from tests.conftest import Client, run_input, script
 
 OK = b"HTTP/1.1 204 No Content\r\n\r\n"
 
@@ -104,6 +109,29 @@ async def receiving(ssl: Any = None) -> AsyncIterator[Receiver]:
         await asyncio.sleep(0)  # The transports close in the next turn of the loop.
 
 
+@pytest.fixture
+async def hook(settings: Any) -> AsyncIterator[Receiver]:
+    async with receiving() as receiver:
+        allow(settings, receiver.host)
+        yield receiver
+
+
+@pytest.fixture
+async def secret(user: Any, hook: Receiver) -> str:
+    """The secret of the user's webhook, which leads to the receiver."""
+    return await choose(user, address=hook.url)
+
+
+@pytest.fixture
+def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the test send what is due, and not the server."""
+    monkeypatch.setattr(deliveries, "start", lambda: None)
+
+
+async def silently(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+
+
 def allow(settings: Any, *hosts: str, **more: Any) -> None:
     """Turn webhooks on. A host that is `localhost` is allowed with DEBUG alone."""
     section = {"WEBHOOK_HOSTS": [*hosts], "SITE_URL": "https://site.example", "WAIT_SECONDS": 0, **more}
@@ -117,14 +145,39 @@ async def choose(user: Any, **changes: Any) -> str:
     return secret
 
 
-async def run_unread(client: Client, text: str = "Go", thread: str = "t1", **body: Any) -> None:
-    """Let a run end whose reader has gone at once."""
-    response = await client.post(run_input(text, thread=thread, **body))
-    assert response.status_code == 200
-    response.close()
-    await runs_ended()
+async def run_unread(client: Client, text: str = "Go", thread: str = "t1", answer: Any = None, **headers: str) -> None:
+    """Let a run end with this answer, whose reader has gone at once."""
+    with script(answer or say("Fine.")):
+        response = await client.post(run_input(text, thread=thread), **headers)
+        assert response.status_code == 200
+        response.close()
+        await runs_ended()
+
+
+@asynccontextmanager
+async def left_at_work(client: Client, thread: str = "t1") -> AsyncIterator[None]:
+    """A run is at work, and its reader has gone; it ends afterwards."""
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    with script([say("One."), wait(go_on, reached), say("Two.")]):
+        (await client.post(run_input("Go", thread=thread))).close()
+        await reached.wait()
+        yield
+        go_on.set()
+        await runs_ended()
 
 
 async def runs_ended() -> None:
     if live.tasks:
         await asyncio.wait(live.tasks)
+
+
+async def ends_are_read() -> None:
+    """Wait until what readers have read is known."""
+    if deliveries._forgetting:
+        await asyncio.wait(deliveries._forgetting)
+
+
+async def due(user: Any, channel: str = "webhook", **fields: Any) -> Notification:
+    """A message that nobody has sent yet."""
+    about = {"scope": f"user:{user.pk}", "thread_id": "t1", "run": uuid4(), "kind": "run.failed", **fields}
+    return await Notification.objects.acreate(owner=user, channel=channel, **about)

@@ -3,26 +3,20 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx2
 from mcp.server.auth.middleware.auth_context import get_access_token
-from mcp.server.auth.provider import (
-    AccessToken,
-    AuthorizationCode,
-    AuthorizationParams,
-    RefreshToken,
-    TokenError,
-)
+from mcp.server.auth.provider import AccessToken, AuthorizationCode, AuthorizationParams, RefreshToken, TokenError
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 
-from tests.mcp_server import READ_ONLY
+from tests.mcp_server import READ_ONLY, once_more
 from tests.serving import serving
 
 LIFETIME = 3600
@@ -79,12 +73,7 @@ class Accounts:
 
     def _issue(self, client: Any, grant: Any) -> OAuthToken:
         access, refresh = f"access-{secrets.token_urlsafe(24)}", f"refresh-{secrets.token_urlsafe(24)}"
-        about = {
-            "client_id": client.client_id,
-            "scopes": grant.scopes,
-            "resource": grant.resource,
-            "subject": grant.subject,
-        }
+        about = {name: getattr(grant, name) for name in ("client_id", "scopes", "resource", "subject")}
         self.access[access] = AccessToken(token=access, **about)
         self.refresh[refresh] = RefreshToken(token=refresh, **about)
         return OAuthToken(access_token=access, refresh_token=refresh, expires_in=self.lifetime)
@@ -123,16 +112,9 @@ class RemoteSite:
         if headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
             form = dict(parse_qsl(message["body"].decode()))
         self.requests.append((scope["path"], headers, form))
-        received = iter([message])
-
-        async def receive_again() -> Any:
-            for one in received:
-                return one
-            return await receive()
-
         if self.around is not None and await self.around(scope, message, send):
             return
-        await self.application(scope, receive_again, send)
+        await self.application(scope, once_more(message, receive), send)
 
     def build(self) -> MCPServer:
         server = MCPServer(
@@ -157,6 +139,30 @@ class RemoteSite:
             return str(token.subject)
 
         return server
+
+    def answer(self, status: int, path: str = "", body: bytes = b"", **headers: str) -> None:
+        """Answer so from now on, in the server's place, what is asked of this path, or of any."""
+
+        async def around(scope: Any, message: Any, send: Any) -> bool:
+            if path and scope["path"] != path:
+                return False
+            return await respond(send, status, body, **headers)
+
+        self.around = around
+
+    def before_token(self, act: Callable[[], Awaitable[Any]]) -> None:
+        """Do something before a token is given."""
+
+        async def around(scope: Any, message: Any, send: Any) -> bool:
+            if scope["path"] == "/token":
+                await act()
+            return False
+
+        self.around = around
+
+    @property
+    def paths(self) -> list[str]:
+        return [path for path, _, _ in self.requests]
 
     async def consent(self, address: str) -> str:
         """Sign in as `accounts.who` in a browser and agree; returns where the browser is sent."""

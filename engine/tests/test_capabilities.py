@@ -17,7 +17,7 @@ from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
 from agui.testing import ScriptedModel, call, event_types, say
 from tests import pages
 from tests.conftest import Client, parts_of
-from tests.provider_stub import Answer, Extra, ProviderStub
+from tests.provider_stub import Answer, Extra, ProviderStub, server_search, server_tool_use, web_search
 from tests.test_audit import Memory
 from tests.test_llm import answering, mounted, stub, text_of
 from tests.wire import check_stream
@@ -145,29 +145,13 @@ async def test_settings_reach_the_provider(client: Client, stub: ProviderStub):
     assert (body["temperature"], body["max_completion_tokens"]) == (0.2, 2000)
 
 
-SEARCHED = [
-    {
-        "type": "server_tool_use",
-        "id": "srvtoolu_1",
-        "name": "web_search",
-        "input": {},
-        "deltas": [{"type": "input_json_delta", "partial_json": '{"query": "milk"}'}],
-    },
-    {
-        "type": "web_search_tool_result",
-        "tool_use_id": "srvtoolu_1",
-        "content": [
-            {
-                "type": "web_search_result",
-                "url": "https://example.com/",
-                "title": "Milk",
-                "encrypted_content": "c2VjcmV0",
-                "page_age": None,
-            }
-        ],
-    },
-]
-FOUND = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "milk"}}
+MILK = {
+    "type": "web_search_result",
+    "url": "https://example.com/",
+    "title": "Milk",
+    "encrypted_content": "c2VjcmV0",
+    "page_age": None,
+}
 RAN = {
     "type": "code_interpreter_call",
     "id": "ci_1",
@@ -176,34 +160,15 @@ RAN = {
     "code": "1 + 1",
     "outputs": [{"type": "logs", "logs": "2"}],
 }
-CODED = [
-    {
-        "type": "server_tool_use",
-        "id": "srvtoolu_2",
-        "name": "code_execution",
-        "input": {},
-        "deltas": [{"type": "input_json_delta", "partial_json": '{"code": "1 + 1"}'}],
-    },
-    {
-        "type": "code_execution_tool_result",
-        "tool_use_id": "srvtoolu_2",
-        "content": {
-            "type": "code_execution_result",
-            "stdout": "2",
-            "stderr": "",
-            "return_code": 0,
-            "content": [],
-        },
-    },
-]
+CODED = {"type": "code_execution_result", "stdout": "2", "stderr": "", "return_code": 0, "content": []}
 
 
 @pytest.mark.parametrize(
     ("model", "heading", "name", "items", "offered"),
     [
-        (CLAUDE, "The web", "search", SEARCHED, "web_search"),
-        (GPT, "The web", "search", [FOUND], "web_search"),
-        (CLAUDE, "Code", "code", CODED, "code_execution"),
+        (CLAUDE, "The web", "search", server_search("s1", "milk", MILK), "web_search"),
+        (GPT, "The web", "search", [web_search("ws_1", "milk")], "web_search"),
+        (CLAUDE, "Code", "code", server_tool_use("s2", "code_execution", {"code": "1 + 1"}, CODED), "code_execution"),
         (GPT, "Code", "code", [RAN], "code_interpreter"),
     ],
 )
@@ -239,16 +204,12 @@ async def test_the_web_is_the_servers_for_a_model_that_can_not(client: Client):
     pytest.importorskip("ddgs")
     pytest.importorskip("markdownify")
     local = example("The web", 1)
-    model = ScriptedModel(
-        [
-            [
-                call("web_fetch", url="http://127.0.0.1:8000/admin/"),
-                call("web_fetch", url="http://169.254.169.254/latest/meta-data/"),
-                call("web_fetch", url="https://intranet.example.com/"),
-            ],
-            say("I may not."),
-        ]
+    addresses = (
+        "http://127.0.0.1:8000/admin/",
+        "http://169.254.169.254/latest/meta-data/",
+        "https://intranet.example.com/",
     )
+    model = ScriptedModel([[call("web_fetch", url=url) for url in addresses], say("I may not.")])
     with mounted(model=model, capabilities=[local["search"], local["fetch"]]):
         events = await client.run("Read it", thread="web")
 
@@ -266,18 +227,10 @@ async def test_old_turns_are_left_out_for_the_model_and_kept_in_the_thread(clien
             await client.run(text, thread="long")
         thread = await client.thread("long")
 
-    assert [part.content for part in parts_of(model.requests[-1]) if part.part_kind == "user-prompt"] == [
-        "three",
-        "four",
-    ]
-    told = [(one["role"], one.get("content")) for one in thread["messages"] if one["role"] == "user"]
-    assert told == [("user", "one"), ("user", "two"), ("user", "three"), ("user", "four")]
-    assert [one["content"] for one in thread["messages"] if one["role"] == "assistant" and one.get("content")] == [
-        "1",
-        "2",
-        "3",
-        "4",
-    ]
+    prompts = [part.content for part in parts_of(model.requests[-1]) if part.part_kind == "user-prompt"]
+    assert prompts == ["three", "four"]
+    told = [one["content"] for one in thread["messages"] if one["role"] in ("user", "assistant") and one.get("content")]
+    assert told == ["one", "1", "two", "2", "three", "3", "four", "4"]
 
 
 def test_follow_ups_are_a_capability():
@@ -285,11 +238,8 @@ def test_follow_ups_are_a_capability():
     assert (follow_ups.count, follow_ups.timeout_seconds) == (3, 5)
 
 
-SUMMARY = {
-    "type": "compaction",
-    "content": None,
-    "deltas": [{"type": "compaction_delta", "content": "They spoke of milk."}],
-}
+SPOKE = {"type": "compaction_delta", "content": "They spoke of milk."}
+SUMMARY = {"type": "compaction", "content": None, "deltas": [SPOKE]}
 SUMMED_UP = {"type": "compaction", "id": "cmp_1", "encrypted_content": "c2VjcmV0"}
 
 

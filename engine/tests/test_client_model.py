@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -12,7 +12,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from ag_ui.core import RunAgentInput, UserMessage
 from pydantic import BaseModel
 from pydantic_ai import (
     Agent,
@@ -28,7 +27,6 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.test import TestModel
 
 from agui.contrib.client import (
-    AGUIClient,
     AGUIConnectionError,
     AGUIInterrupts,
     AGUIModel,
@@ -45,6 +43,7 @@ from agui.testing import call, fail, say, think, wait
 from tests import urls
 from tests.conftest import parts_of, results_of
 from tests.serving import CUT, Answers, Site, serving, site_that_says
+from tests.test_client_transport import asking, read
 
 
 def agent_of(site: Site, *tools: Any, **options: Any) -> Agent[None, Any]:
@@ -53,6 +52,12 @@ def agent_of(site: Site, *tools: Any, **options: Any) -> Agent[None, Any]:
 
 def asking_agent(site: Site, *tools: Any) -> Agent[None, Any]:
     return agent_of(site, *tools, output_type=[str, DeferredToolRequests], capabilities=[AGUIInterrupts()])
+
+
+async def go_on(agent: Agent[None, Any], asked: Any, **answers: Any) -> Any:
+    """Run the agent again, with these answers to what was asked."""
+    results = DeferredToolResults(**answers)
+    return await agent.run(message_history=asked.all_messages(), deferred_tool_results=results)
 
 
 def kinds(messages: Sequence[m.ModelMessage]) -> list[list[str]]:
@@ -136,14 +141,10 @@ async def test_chains_of_both_kinds_work(user: Any):
     steps = [call("echo", text="a"), call("location"), call("echo", text="b"), call("location"), say("Done.")]
     async with site_that_says(user, *steps) as site:
         result = await agent_of(site, location).run("Go")
-        requests = site.llm.requests
+        last = site.llm.requests[-1]
     assert result.output == "Done."
-    assert [part.content for part in parts_of(requests[-1]) if isinstance(part, m.ToolReturnPart)] == [
-        "a",
-        "Paris",
-        "b",
-        "Paris",
-    ]
+    returned = [part.content for part in parts_of(last) if isinstance(part, m.ToolReturnPart)]
+    assert returned == ["a", "Paris", "b", "Paris"]
 
 
 async def test_an_approval_is_a_deferred_tool_request(user: Any):
@@ -153,9 +154,7 @@ async def test_an_approval_is_a_deferred_tool_request(user: Any):
         (wanted,) = asked.output.approvals
         assert (wanted.tool_name, wanted.args_as_dict(), urls.effects) == ("wipe", {"what": "disk"}, [])
         assert asked_by(wanted)["message"] == "Really wipe it?"
-        done = await agent.run(
-            message_history=asked.all_messages(), deferred_tool_results=DeferredToolResults(approvals={"c1": True})
-        )
+        done = await go_on(agent, asked, approvals={"c1": True})
         assert (done.output, urls.effects) == ("Wiped.", ["disk"])
         again = await agent.run("Sure?", message_history=done.all_messages())
     assert again.output == "Yes."
@@ -172,10 +171,7 @@ async def test_an_approval_is_a_deferred_tool_request(user: Any):
 async def test_an_approval_can_be_edited_or_denied(user: Any, answer: Any, effects: list[str], told: str):
     async with site_that_says(user, call("wipe", what="disk", _id="c1"), say("So be it.")) as site:
         agent = asking_agent(site)
-        asked = await agent.run("Wipe it")
-        done = await agent.run(
-            message_history=asked.all_messages(), deferred_tool_results=DeferredToolResults(approvals={"c1": answer})
-        )
+        done = await go_on(agent, await agent.run("Wipe it"), approvals={"c1": answer})
     assert (done.output, urls.effects) == ("So be it.", effects)
     assert results_of(site.llm.requests[1])["c1"].content == told
 
@@ -186,18 +182,9 @@ async def test_a_question_is_a_deferred_call(user: Any):
         asked = await agent.run("Which day?")
         (wanted,) = asked.output.calls
         assert asked_by(wanted)["responseSchema"] == {"type": "string", "format": "date"}
-        done = await agent.run(
-            message_history=asked.all_messages(), deferred_tool_results=DeferredToolResults(calls={"c1": "2026-12-24"})
-        )
+        done = await go_on(agent, asked, calls={"c1": "2026-12-24"})
     assert done.output == "Noted."
     assert results_of(site.llm.requests[1])["c1"].content == "2026-12-24"
-
-
-async def test_an_interrupt_that_nobody_can_answer_says_what_is_missing(user: Any):
-    async with site_that_says(user, call("wipe")) as site:
-        with pytest.raises(AGUIRunError, match="AGUIInterrupts") as caught:
-            await agent_of(site).run("Wipe it")
-    assert caught.value.code == "interrupt"
 
 
 async def test_state_goes_in_and_comes_out(user: Any):
@@ -228,13 +215,10 @@ async def test_reasoning_is_a_thinking_part(user: Any):
 async def test_usage_is_counted(user: Any, settings: Any):
     settings.AGUI = {**settings.AGUI, "INCLUDE_USAGE": True}
     async with site_that_says(user, call("echo", text="a"), say("Hello there.")) as site:
-        result = await agent_of(site).run("Hi")
+        usage = (await agent_of(site).run("Hi")).usage
         used = (await Run.objects.aget()).usage
-    assert result.usage.output_tokens > 0
-    assert (result.usage.input_tokens, result.usage.output_tokens) == (
-        used["input_tokens"],
-        used["output_tokens"],
-    )
+    assert usage.output_tokens > 0
+    assert (usage.input_tokens, usage.output_tokens) == (used["input_tokens"], used["output_tokens"])
 
 
 async def test_files_go_along(user: Any):
@@ -279,11 +263,15 @@ async def test_a_structured_output_is_asked_for(user: Any):
     assert result.output == Order(day=date(2026, 12, 24), price=Decimal(1))
 
 
-async def test_an_error_has_the_servers_code(user: Any):
-    async with site_that_says(user, fail(ValueError("secret"))) as site:
-        with pytest.raises(AGUIRunError) as caught:
+@pytest.mark.parametrize(
+    ("answer", "code", "words"),
+    [(fail(ValueError("secret")), "internal_error", "failed"), (call("wipe"), "interrupt", "AGUIInterrupts")],
+)
+async def test_an_error_has_the_servers_code(user: Any, answer: Any, code: str, words: str):
+    async with site_that_says(user, answer) as site:
+        with pytest.raises(AGUIRunError, match=words) as caught:
             await agent_of(site).run("Hi")
-    assert caught.value.code == "internal_error"
+    assert caught.value.code == code
     assert "secret" not in str(caught.value)
 
 
@@ -307,20 +295,20 @@ def message(message_id: str, text: str, **fields: Any) -> list[dict[str, Any]]:
     ]
 
 
-async def answered_with(*events: dict[str, Any], history: Any = None, **options: Any) -> Any:
-    """What comes of such a run, from a server that sends just this."""
-    server = Answers((200, {}, sse({"type": "RUN_STARTED"}, *events, {"type": "RUN_FINISHED"})))
-    async with serving(server) as url:
-        return await Agent(AGUIModel(url), **options).run("Hi", message_history=history)
+def sending(*events: dict[str, Any]) -> tuple[Any, ...]:
+    """The answer of a server that sends just these events of a run."""
+    return (200, {}, sse({"type": "RUN_STARTED"}, *events, {"type": "RUN_FINISHED"}))
+
+
+async def answered_with(*events: dict[str, Any], **options: Any) -> Any:
+    """What comes of such a run."""
+    async with serving(Answers(sending(*events))) as url:
+        return await Agent(AGUIModel(url), **options).run("Hi")
 
 
 async def test_only_the_agents_own_words_are_the_answer():
-    said = [
-        *message("u", "You said. ", role="user"),
-        *message("s", "I'm a helper. ", subagent="r2"),
-        *message("m", "Hi."),
-    ]
-    assert (await answered_with(*said)).output == "Hi."
+    theirs = message("u", "You said. ", role="user") + message("s", "I'm a helper. ", subagent="r2")
+    assert (await answered_with(*theirs, *message("m", "Hi."))).output == "Hi."
 
 
 async def test_messages_and_calls_may_be_interleaved():
@@ -330,59 +318,45 @@ async def test_messages_and_calls_may_be_interleaved():
         for step, rest in [("START", {"toolCallName": "echo"}), ("ARGS", {"delta": "{}"}), ("END", {})]
         for key in ("c", "d")
     ]
-    results = [
-        {"type": "TOOL_CALL_RESULT", "toolCallId": key, "messageId": f"r-{key}", "content": key} for key in ("d", "c")
-    ]
     mixed = [event for group in zip(first, second, calls[0::2], calls[1::2], strict=True) for event in group]
-    result = await answered_with(*mixed, *results)
-    kinds_of_parts = [(part.part_kind, getattr(part, "tool_call_id", None)) for part in answer_parts(result)]
-    assert kinds_of_parts == [
-        ("text", None),
-        ("text", None),
-        ("builtin-tool-call", "d"),
-        ("builtin-tool-return", "d"),
-        ("builtin-tool-call", "c"),
-        ("builtin-tool-return", "c"),
-    ]
+    result = await answered_with(*mixed, returned("d", "d"), returned("c", "c"))
+    pairs = [(kind, key) for key in ("d", "c") for kind in ("builtin-tool-call", "builtin-tool-return")]
+    told = [(part.part_kind, getattr(part, "tool_call_id", None)) for part in answer_parts(result)]
+    assert told == [("text", None), ("text", None), *pairs]
     assert result.output.split() == ["One.", "Two."]
 
 
+def called(name: str) -> dict[str, Any]:
+    return {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": name, "delta": "{}"}
+
+
+def returned(key: str, content: str) -> dict[str, Any]:
+    return {"type": "TOOL_CALL_RESULT", "toolCallId": key, "messageId": f"r-{key}", "content": content}
+
+
 async def test_a_result_that_is_no_json_stays_text():
-    called = {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "echo", "delta": "{}"}
-    returned = {"type": "TOOL_CALL_RESULT", "toolCallId": "c", "messageId": "r", "content": '{"half": '}
-    result = await answered_with(called, returned, *message("m", "Hi."))
+    result = await answered_with(called("echo"), returned("c", '{"half": '), *message("m", "Hi."))
     assert answer_parts(result)[1].content == '{"half": '
 
 
 async def test_what_is_encrypted_goes_back_as_it_came():
     thought = {"type": "REASONING_MESSAGE_CHUNK", "messageId": "t", "delta": "Hm."}
-    sealed = {
-        "type": "REASONING_ENCRYPTED_VALUE",
-        "subtype": "message",
-        "entityId": "t",
-        "encryptedValue": "opaque",
-    }
-    first = await answered_with(thought, sealed, *message("m", "Hi."))
-    server = Answers((200, {}, sse({"type": "RUN_STARTED"}, *message("n", "Bye."), {"type": "RUN_FINISHED"})))
+    sealed = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": "t", "encryptedValue": "opaque"}
+    server = Answers(sending(thought, sealed, *message("m", "Hi.")), sending(*message("n", "Bye.")))
     async with serving(server) as url:
-        await Agent(AGUIModel(url)).run("Bye", message_history=first.all_messages())
-    sent = json.loads(server.requests[0]["body"])["messages"]
-    assert [(one["role"], one["content"]) for one in sent[:3]] == [
-        ("user", "Hi"),
-        ("reasoning", "Hm."),
-        ("assistant", "Hi."),
-    ]
+        agent = Agent(AGUIModel(url))
+        first = await agent.run("Hi")
+        await agent.run("Bye", message_history=first.all_messages())
+    sent = json.loads(server.requests[1]["body"])["messages"]
+    told = [(one["role"], one["content"]) for one in sent[:3]]
+    assert told == [("user", "Hi"), ("reasoning", "Hm."), ("assistant", "Hi.")]
     assert (sent[1]["id"], sent[1]["encryptedValue"], sent[2]["id"]) == ("t", "opaque", "m")
 
 
-async def test_a_server_that_runs_a_tool_of_the_client_is_told_apart():
-    called = {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "location", "delta": "{}"}
-    returned = {"type": "TOOL_CALL_RESULT", "toolCallId": "c", "messageId": "r", "content": "Rome"}
+async def test_a_run_that_no_server_should_send_is_an_error():
     with pytest.raises(AGUIProtocolError, match="'location', a tool of the client"):
-        await answered_with(called, returned, tools=[location])
-
-
-async def test_a_change_of_no_state_is_an_error():
+        await answered_with(called("location"), returned("c", "Rome"), tools=[location])
+    # A change of no state
     delta = {"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/a/b", "value": 1}]}
     with pytest.raises(AGUIProtocolError, match="does not fit"):
         await answered_with(delta)
@@ -432,47 +406,33 @@ async def test_who_leaves_a_stream_early_cancels_the_remote_run(user: Any):
 
 
 @asynccontextmanager
-async def run_of_somebody_else(user: Any) -> AsyncGenerator[tuple[Site, asyncio.Event]]:
-    """A site where another client has its answer written on the thread "t1", until the event is set."""
+async def run_of_somebody_else(user: Any) -> AsyncGenerator[Site]:
+    """A site where another client has its answer written on the thread "t1"."""
     reached, go_on = asyncio.Event(), asyncio.Event()
     async with site_that_says(user, [say("Mine"), wait(go_on, reached)]) as site:
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(read(site.client, asking()))
             await reached.wait()
-            yield site, go_on
+            yield site
+            go_on.set()
         last: Any = reading.result()[-1]
         assert last.outcome.type == "success"
-
-
-async def read(client: AGUIClient, run_input: RunAgentInput) -> list[Any]:
-    async with aclosing(client.run(run_input)) as events:
-        return [event async for event in events]
-
-
-def asking() -> RunAgentInput:
-    return RunAgentInput(thread_id="t1", run_id="r1", messages=[UserMessage(id="1", content="Hi")])
 
 
 IN_T1 = AGUIModelSettings(agui_thread_id="t1")
 
 
-async def test_a_refused_model_leaves_the_other_run_alone(user: Any):
-    async with run_of_somebody_else(user) as (site, go_on):
+async def test_a_model_that_is_refused_or_loses_its_connection_leaves_the_other_run_alone(user: Any):
+    async with run_of_somebody_else(user) as site:
         with pytest.raises(AGUIStatusError, match="409"):
             await agent_of(site).run("Me too", model_settings=IN_T1)
         with pytest.raises(AGUIStatusError, match="409"):
             async with agent_of(site).run_stream("Me too", model_settings=IN_T1):
                 pass
-        go_on.set()
-
-
-async def test_a_model_that_lost_its_connection_leaves_the_other_run_alone(user: Any):
-    async with run_of_somebody_else(user) as (site, go_on):
         async with breaking(site.url) as url:
             with pytest.raises(AGUIConnectionError):
                 await Agent(AGUIModel(url, headers=site.headers, retries=0)).run("Me too", model_settings=IN_T1)
         assert await site.client.cancel("t1", "another") is False
-        go_on.set()
 
 
 @asynccontextmanager
@@ -503,9 +463,11 @@ async def test_a_refused_model_cancels_nothing(status: int):
     assert [request["path"] for request in server.requests] == ["/"]
 
 
+BEGUN = {"type": "RUN_STARTED"}, {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "One"}
+
+
 async def test_a_cancellation_names_its_run():
-    first = sse({"type": "RUN_STARTED"}, {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "One"})
-    server = Answers((200, {}, first, CUT), (202, {}))
+    server = Answers((200, {}, sse(*BEGUN), CUT), (202, {}))
     async with serving(server) as url:
         with pytest.raises(AGUIConnectionError):
             await Agent(AGUIModel(url, retries=0)).run("Hi")
@@ -514,8 +476,7 @@ async def test_a_cancellation_names_its_run():
 
 
 async def test_a_server_that_can_not_cancel_is_left():
-    first = sse({"type": "RUN_STARTED"}, {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "One"})
-    server = Answers((200, {}, first, asyncio.Event()), (404, {}))
+    server = Answers((200, {}, sse(*BEGUN), asyncio.Event()), (404, {}))
     async with serving(server) as url, Agent(AGUIModel(url)).run_stream("Hi") as result:
         async for text in result.stream_text():
             assert text == "One"
@@ -526,8 +487,7 @@ async def test_a_server_that_can_not_cancel_is_left():
 async def test_a_run_that_somebody_else_cancels_is_an_error(user: Any):
     reached, never = asyncio.Event(), asyncio.Event()
     async with site_that_says(user, [say("One"), wait(never, reached)]) as site:
-        agent = agent_of(site)
-        task = asyncio.create_task(agent.run("Hi", model_settings=AGUIModelSettings(agui_thread_id="t1")))
+        task = asyncio.create_task(agent_of(site).run("Hi", model_settings=IN_T1))
         await reached.wait()
         await site.client.cancel("t1")
         with pytest.raises(AGUIRunError) as caught:
@@ -538,16 +498,11 @@ async def test_a_run_that_somebody_else_cancels_is_an_error(user: Any):
 async def test_another_model_takes_over_where_the_remote_agent_refuses(user: Any):
     async with site_that_says(user) as site:
         stranger = AGUIModel(site.url, headers={"Authorization": "Bearer nobody"})
+        assert "nobody" not in repr(stranger)
         agent = Agent(FallbackModel(stranger, TestModel(custom_output_text="Here I am.")))
         assert (await agent.run("Hi")).output == "Here I am."
         async with agent.run_stream("Hi") as result:
             assert await result.get_output() == "Here I am."
-
-
-async def test_the_token_is_not_in_its_repr(user: Any):
-    async with site_that_says(user) as site:
-        secret = site.headers["Authorization"]
-        assert secret not in repr(AGUIModel(site.url, headers=site.headers))
 
 
 async def test_a_tool_that_asks_for_another_try_is_called_again(user: Any):
@@ -585,14 +540,11 @@ async def test_instructions_have_an_effect_where_the_server_lets_them(
 
 
 async def test_instructions_and_tools_go_along():
-    answer = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "Hi."}
-    server = Answers((200, {}, sse({"type": "RUN_STARTED"}, answer, {"type": "RUN_FINISHED"})))
+    server = Answers(sending({"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "Hi."}))
     async with serving(server) as url:
         assert (await Agent(AGUIModel(url), instructions="Be brief.", tools=[location]).run("Hi")).output == "Hi."
     body = json.loads(server.requests[0]["body"])
     assert body["protocolVersion"] == "1.0"
-    assert [(message["role"], message["content"]) for message in body["messages"]] == [
-        ("system", "Be brief."),
-        ("user", "Hi"),
-    ]
+    told = [(message["role"], message["content"]) for message in body["messages"]]
+    assert told == [("system", "Be brief."), ("user", "Hi")]
     assert [(tool["name"], tool["description"]) for tool in body["tools"]] == [("location", "Say where the client is.")]

@@ -1,4 +1,4 @@
-"""An approval holds for the definition that the user was asked with: a deploy in between asks them again."""
+"""What a question about a call says, and what is told of the call afterwards; see transcripts/definitions.yaml, too."""
 
 import json
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from pydantic import BaseModel, Field
-from pydantic_ai import ApprovalRequired, FunctionToolset, RunContext
+from pydantic_ai import ApprovalRequired, RunContext
 
 from agui import AgentDeps, ToolRegistry, tool
 from agui.contrib.admin.transcript import read_transcript
-from agui.models import AuditRecord, get_conversation_model
-from agui.testing import call, event_types, say
-from tests.conftest import Client, decision, results_of
+from agui.models import get_conversation_model
+from agui.testing import call, say
+from tests.conftest import Client, decision
 
 Thread = get_conversation_model()
 
@@ -24,12 +24,12 @@ def nothing_done() -> None:
     done.clear()
 
 
-def delete(confirm: str = "Delete one row?", kind: Any = int, summary: str = "Delete", **options: Any) -> ToolRegistry:
+def delete(confirm: str = "Delete one row?") -> ToolRegistry:
     """A registry as one deploy has it."""
     registry = ToolRegistry()
 
-    @tool(registry, name="delete", confirm=confirm, summary=summary, destructive=True, **options)
-    def delete_rows(row: kind) -> str:
+    @tool(registry, name="delete", confirm=confirm, summary="Delete", destructive=True)
+    def delete_rows(row: int) -> str:
         """Delete."""
         done.append(row)
         return "deleted"
@@ -37,96 +37,20 @@ def delete(confirm: str = "Delete one row?", kind: Any = int, summary: str = "De
     return registry
 
 
-async def asked_of(client: Client, mount: Any, registry: ToolRegistry, **config: Any) -> dict[str, Any]:
-    mount(registry, call("delete", row=3, _id="c1"), **config)
-    [interrupt] = (await client.run("Go"))[-1]["outcome"]["interrupts"]
+async def interrupt_of(client: Client, **body: Any) -> dict[str, Any]:
+    """What the only interrupt of a run asks."""
+    [interrupt] = (await client.run(**body))[-1]["outcome"]["interrupts"]
     return interrupt
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [{"confirm": "Delete all rows?"}, {"kind": float}, {"kind": int | str}, {"summary": "Delete for ever"}],
-    ids=["question", "type", "union", "summary"],
-)
-async def test_a_tool_that_changed_is_asked_about_again(client: Client, mount, changed):
-    before = await asked_of(client, mount, delete())
-    model = mount(delete(**changed), say("Done."))
-    events = await client.run(resume=[decision("c1")])
-    assert done == []
-    assert event_types(events) == ["RUN_STARTED", "RUN_FINISHED"]
-    [again] = events[-1]["outcome"]["interrupts"]
-    assert again["id"] != before["id"]
-    assert again["message"] == changed.get("confirm", "Delete one row?")
-    assert (await client.thread())["pending"] == [again]
-    await client.run(resume=[decision("c1")])
-    assert done == [3]
-    assert results_of(model.requests[0])["c1"].content == "deleted"
-
-
-@pytest.mark.parametrize(("answer", "row"), [({}, 4), ({"editedArgs": {"row": 3}}, 3), ({"editedArgs": {"row": 5}}, 5)])
-async def test_what_the_user_changed_is_kept_when_they_are_asked_again(client: Client, mount, answer, row):
-    await asked_of(client, mount, delete())
+async def test_what_is_asked_again_is_another_question_with_what_the_user_changed(client: Client, mount):
+    mount(delete(), call("delete", row=3, _id="c1"))
+    before = await interrupt_of(client, text="Go")
     mount(delete("Delete all rows?"), say("Done."))
-    events = await client.run(resume=[decision("c1", editedArgs={"row": 4})])
-    [again] = events[-1]["outcome"]["interrupts"]
+    again = await interrupt_of(client, resume=[decision("c1", editedArgs={"row": 4})])
+    assert again["id"] != before["id"]
     assert json.loads(again["metadata"]["arguments"]) == json.loads(again["metadata"]["edited"]) == {"row": 4}
-    await client.run(resume=[decision("c1", **answer)])
-    assert done == [row]
-
-
-async def test_a_tool_that_did_not_change_runs_after_a_deploy(client: Client, mount):
-    await asked_of(client, mount, delete())
-    mount(delete(permission=None, timeout=9), say("Done."))
-    await client.run(resume=[decision("c1")])
-    assert done == [3]
-
-
-async def test_an_approval_of_arguments_that_the_tool_no_longer_takes_does_not_count(client: Client, mount):
-    await asked_of(client, mount, delete())
-    model = mount(delete(kind=list[int]), call("delete", row=[3], _id="c2"))
-    events = await client.run(resume=[decision("c1")])
-    assert results_of(model.requests[0])["c1"].outcome == "retried"
-    assert [one["toolCallId"] for one in events[-1]["outcome"]["interrupts"]] == ["c2"]
-    assert done == []
-
-
-async def test_a_tool_that_is_gone_does_not_run_and_ends_no_run(client: Client, mount):
-    await asked_of(client, mount, delete())
-    model = mount(ToolRegistry(), say("It can't be done any more."))
-    events = await client.run(resume=[decision("c1")])
-    assert events[-1]["outcome"] == {"type": "success"}
-    assert results_of(model.requests[0])["c1"].outcome == "retried"
-    assert done == []
-
-
-async def test_a_tool_of_the_page_does_not_inherit_an_approval(client: Client, mount):
-    await asked_of(client, mount, delete())
-    model = mount(ToolRegistry(), say("It can't be done any more."))
-    own = [{"name": "delete", "description": "Delete.", "parameters": {"type": "object", "properties": {}}}]
-    events = await client.run(resume=[decision("c1")], tools=own)
-    assert events[-1]["outcome"] == {"type": "success"}
-    assert results_of(model.requests[0])["c1"].content == "This tool no longer exists. Nothing was done."
-
-
-async def test_tools_of_toolsets_are_asked_about_again(client: Client, mount):
-    def toolset(kind: Any) -> FunctionToolset:
-        def delete(row: kind) -> str:
-            """Delete."""
-            done.append(row)
-            return "deleted"
-
-        tools = FunctionToolset()
-        tools.add_function(delete, requires_approval=True)
-        return tools
-
-    interrupt = await asked_of(client, mount, ToolRegistry(), toolsets=[toolset(int)])
-    assert interrupt["message"] == 'Run "Delete"?'
-    assert interrupt["responseSchema"]["properties"]["editedArgs"]["properties"]["row"] == {"type": "integer"}
-    mount(ToolRegistry(), say("Done."), toolsets=[toolset(float)])
-    events = await client.run(resume=[decision("c1")])
-    assert (done, len(events[-1]["outcome"]["interrupts"])) == ([], 1)
-    await client.run(resume=[decision("c1")])
-    assert done == [3]
+    assert (await client.thread())["pending"] == [again]
 
 
 # --- What the question says
@@ -155,7 +79,7 @@ def sending(**options: Any) -> ToolRegistry:
 @pytest.mark.parametrize("options", [{}, {"destructive": True}], ids=["from within", "before it"])
 async def test_the_question_has_the_tools_words_and_all_that_it_will_get(client: Client, mount, options):
     mount(sending(**options), call("send", to={"street": "Main"}, copies=2, _id="c1"), say("Done."))
-    [interrupt] = (await client.run("Go"))[-1]["outcome"]["interrupts"]
+    interrupt = await interrupt_of(client, text="Go")
     assert interrupt["message"] == "Really send it?"
     metadata = interrupt["metadata"]
     assert (metadata["x-confirm"], metadata["x-summary"]) == ("Really send it?", "Send a letter")
@@ -188,8 +112,8 @@ async def test_edited_arguments_of_a_tool_that_asks_from_within_have_to_fit(clie
 async def test_after_an_edited_approval_all_records_have_the_arguments_that_ran(client: Client, mount):
     client.user.first_name = "Ada"
     await client.user.asave()
-    await asked_of(client, mount, delete())
-    mount(delete(), say("Done."))
+    mount(delete(), call("delete", row=3, _id="c1"), say("Done."))
+    await client.run("Go")
     events = await client.run(resume=[decision("c1", editedArgs={"row": 4})])
     assert done == [4]
     streamed = next(event for event in events if event["type"] == "TOOL_CALL_RESULT")["metadata"]
@@ -207,20 +131,3 @@ async def test_after_an_edited_approval_all_records_have_the_arguments_that_ran(
     thread = await Thread.objects.aget()
     line = next(one for one in (await sync_to_async(read_transcript)(thread.head)).lines if one.kind == "tool")
     assert (json.loads(line.arguments), line.changed_by) == ({"row": 4}, "Ada")
-
-
-async def test_a_plain_approval_says_who_gave_it_and_changes_nothing(client: Client, mount):
-    await asked_of(client, mount, delete())
-    mount(delete(), say("Done."))
-    events = await client.run(resume=[decision("c1", editedArgs={"row": 3})])
-    assert "editedArguments" not in next(e for e in events if e["type"] == "TOOL_CALL_RESULT")["metadata"]
-    record = await AuditRecord.objects.aget()
-    assert (record.arguments, record.proposed, record.approved_by) == ({"row": 3}, None, "ada")
-
-
-async def test_a_denied_call_was_approved_by_nobody(client: Client, mount):
-    await asked_of(client, mount, delete())
-    mount(delete(), say("Fine."))
-    await client.run(resume=[decision("c1", approved=False)])
-    record = await AuditRecord.objects.aget()
-    assert (record.outcome, record.proposed, record.approved_by) == ("denied", None, "")

@@ -16,14 +16,14 @@ from pydantic_ai import FunctionToolset, Tool
 
 from agui import ToolRegistry, conf, tool
 from agui.testing import ScriptedModel, call, say, wait
-from agui.tools.call import DENIED, FAILED, TIMED_OUT
-from tests.conftest import Client, decision, results_of
+from agui.tools.call import TIMED_OUT
+from tests.conftest import Client, results_of
 from tests.test_llm import mounted
 
 pytest.importorskip("rest_framework_mcp")
 
 from agui.contrib.drf_mcp.toolset import DrfMcpToolset
-from tests import drf_server
+from tests import drf_server, urls
 
 ROOT = Path(conf.__file__).parent.parent
 
@@ -31,58 +31,67 @@ ROOT = Path(conf.__file__).parent.parent
 @pytest.fixture(autouse=True)
 def bridge(settings):
     settings.AGUI = {"DRF_MCP": {"SERVER": "tests.drf_server.server"}}
-    drf_server.calls.clear()
-    drf_server.at.clear()
-    drf_server.lists.clear()
-    drf_server.listing.clear()
-    drf_server.hanging.clear()
-    drf_server.let_go.clear()
+    for kept in ("at", "lists", "listing", "hanging", "let_go"):
+        getattr(drf_server, kept).clear()
     cache.clear()
-
-
-@pytest.fixture
-def registry() -> ToolRegistry:
-    return ToolRegistry()
 
 
 def use(settings, server: str) -> None:
     settings.AGUI = {"DRF_MCP": {"SERVER": f"tests.drf_server.{server}"}}
 
 
-async def outcome(client: Client, mount, registry: ToolRegistry, name: str, /, **arguments: Any) -> tuple[str, Any]:
-    """How one call ends, and what the model is told of it."""
-    model = mount(registry, call(name, _id="c1", **arguments), say("Done."))
-    events = await client.run("Go")
-    assert events[-1]["outcome"] == {"type": "success"}
-    part = results_of(model.requests[1])["c1"]
-    return part.outcome, part.content
+class Asked:
+    """A user who lets the model call tools."""
+
+    def __init__(self, client: Client, mount: Any) -> None:
+        self.client = client
+        self.registry = ToolRegistry()
+        self._mount = mount
+
+    def script(self, *answers: Any) -> ScriptedModel:
+        return self._mount(self.registry, *answers)
+
+    async def run(self, *calls: Any) -> list[Any]:
+        """The results of these calls, one after the other, as the model is told them."""
+        model = self.script(*calls, say("Done."))
+        events = await self.client.run("Go")
+        assert events[-1]["outcome"] == {"type": "success"}
+        return list(results_of(model.requests[-1]).values())
+
+    async def outcome(self, name: str, /, **arguments: Any) -> tuple[str, Any]:
+        """How one call ends, and what the model is told of it."""
+        [part] = await self.run(call(name, _id="c1", **arguments))
+        return part.outcome, part.content
+
+    async def catalog(self) -> dict[str, Any]:
+        return {entry["name"]: entry for entry in json.loads((await self.client.get("tools/")).content)}
+
+
+@pytest.fixture
+def asked(client: Client, mount: Any) -> Asked:
+    return Asked(client, mount)
 
 
 # --- What the model is shown
 
 
-async def test_the_model_reads_what_the_server_lists(client: Client, mount, registry):
-    model = mount(registry, say("Hi."))
+async def test_the_model_reads_what_the_server_lists_once_a_run(client: Client, asked: Asked):
+    model = asked.script(call("who"), call("who"), say("Done."), say("Hi."))
     await client.run("Go")
+    assert drf_server.lists["main"] == 1
     tools = model.requests[0].tools
     assert tools["groups_create"].description == "Do groups.create."
     schema = tools["groups_create"].parameters_json_schema
     assert schema["properties"] == {"name": {"type": "string"}}
     assert (schema["required"], schema["additionalProperties"]) == (["name"], False)
     assert set(tools["groups_list"].parameters_json_schema["properties"]) == {"page", "limit"}
-
-
-async def test_it_is_listed_once_a_run(client: Client, mount, registry):
-    mount(registry, call("who"), call("who"), say("Done."), say("Hi."))
-    await client.run("Go")
-    assert drf_server.lists["main"] == 1
     await client.run("Again")
     assert drf_server.lists["main"] == 2
 
 
-async def test_all_pages_of_the_list_are_read(client: Client, user, mount, registry, settings):
+async def test_all_pages_of_the_list_are_read(client: Client, user, asked: Asked, settings):
     use(settings, "paged")
-    model = mount(registry, say("Hi."), say("Hi."))
+    model = asked.script(say("Hi."), say("Hi."))
     await client.run("Go")
     assert list(model.requests[0].tools) == [f"number_{number}" for number in range(5)]
     assert drf_server.lists["paged"] == 3
@@ -92,18 +101,16 @@ async def test_all_pages_of_the_list_are_read(client: Client, user, mount, regis
     assert "for_some" in model.requests[1].tools
 
 
-async def test_of_two_tools_with_one_name_for_the_model_the_first_is_used(
-    client: Client, mount, registry, settings, caplog
-):
+async def test_of_two_tools_with_one_name_for_the_model_the_first_is_used(asked: Asked, settings, caplog):
     use(settings, "twins")
-    assert await outcome(client, mount, registry, "a_b") == ("success", {"who": "ada"})
+    assert await asked.outcome("a_b") == ("success", {"who": "ada"})
     assert "also has the name 'a_b'" in caplog.records[0].getMessage()
 
 
-async def test_a_list_that_fails_leaves_the_run_without_them(client: Client, mount, registry, caplog):
+async def test_a_list_that_fails_leaves_the_run_without_them(client: Client, asked: Asked, caplog):
     drf_server.listing["main"] = RuntimeError("postgres://user:hunter2@db")
-    registry.add(lambda: "mine", name="mine", description="Mine.")
-    model = mount(registry, say("Hi."))
+    asked.registry.add(lambda: "mine", name="mine", description="Mine.")
+    model = asked.script(say("Hi."))
     events = await client.run("Go")
     assert events[-1]["outcome"] == {"type": "success"}
     assert list(model.requests[0].tools) == ["mine"]
@@ -111,19 +118,9 @@ async def test_a_list_that_fails_leaves_the_run_without_them(client: Client, mou
     assert (await client.get("tools/")).status_code == 200
 
 
-async def test_they_count_as_any_tool_for_the_search(client: Client, mount, registry, settings):
-    settings.AGUI = {**settings.AGUI, "SEARCH_TOOLS_ABOVE": 5}
-    model = mount(registry, call("search_tools", queries=["list groups"]), call("groups_list", _id="c1"), say("Done."))
-    await client.run("Go")
-    assert list(model.requests[0].tools) == ["search_tools"]
-    assert results_of(model.requests[2])["c1"].content["items"] == []
-
-
-async def test_nobody_is_shown_what_is_listed_for_others(
-    client: Client, other_client: Client, mount, registry, settings
-):
+async def test_nobody_is_shown_what_is_listed_for_others(client: Client, other_client: Client, asked: Asked, settings):
     use(settings, "personal")
-    model = mount(registry, say("Hi."), say("Hi."))
+    model = asked.script(say("Hi."), say("Hi."))
     run = asyncio.create_task(client.run("Go"))
     try:
         assert await asyncio.to_thread(drf_server.hanging.wait, 60)
@@ -138,37 +135,26 @@ async def test_nobody_is_shown_what_is_listed_for_others(
 # --- How a tool is called
 
 
-async def test_a_tool_is_called_as_the_user_on_a_thread_of_ours(client: Client, mount, registry):
-    result = await outcome(client, mount, registry, "groups_create", name="staff")
+async def test_a_tool_is_called_as_the_user_on_a_thread_of_ours(asked: Asked):
+    result = await asked.outcome("groups_create", name="staff")
     group = await Group.objects.aget(name="staff")
     assert result == ("success", {"id": group.pk, "name": "staff"})
-    assert drf_server.calls == [("create", "ada")]
+    assert urls.effects == ["create by ada"]
     assert drf_server.at["thread"].startswith("agui-tools")
     assert drf_server.at["connection"].connection is None
 
 
-async def test_asynchronous_services_are_awaited(client: Client, mount, registry):
-    assert await outcome(client, mount, registry, "who_async") == ("success", {"who": "ada", "groups": 0})
+async def test_a_picture_reaches_the_model_and_a_refusal_is_no_warning(asked: Asked, caplog):
+    picture, *refused = await asked.run(*map(call, ("draw", "sold_out", "forbidden")))
+    assert (picture.content.data, picture.content.media_type) == (drf_server.PIXEL, "image/png")
+    assert [part.outcome for part in refused] == ["failed", "denied"]
+    assert [record for record in caplog.records if record.levelname != "INFO"] == []
 
 
-async def test_a_selector_is_paged(client: Client, mount, registry):
-    for name in "abc":
-        await Group.objects.acreate(name=name)
-    _, page = await outcome(client, mount, registry, "groups_list", page=2, limit=2)
-    assert ([group["name"] for group in page["items"]], page["hasNext"]) == (["c"], False)
-
-
-async def test_a_picture_reaches_the_model(client: Client, mount, registry):
-    model = mount(registry, call("draw", _id="c1"), say("Done."))
-    await client.run("Go")
-    content = results_of(model.requests[1])["c1"].content
-    assert (content.data, content.media_type) == (drf_server.PIXEL, "image/png")
-
-
-async def test_users_at_the_same_time_are_kept_apart(client: Client, other_client: Client, mount, registry):
+async def test_users_at_the_same_time_are_kept_apart(client: Client, other_client: Client, asked: Asked):
     first, second = asyncio.Event(), asyncio.Event()
     who = call("who", _id="c1")
-    model = mount(registry, [wait(second, first), who], [wait(first, second), who], say("Done."), say("Done."))
+    model = asked.script([wait(second, first), who], [wait(first, second), who], say("Done."), say("Done."))
     await asyncio.gather(client.run("Go", thread="a"), other_client.run("Go", thread="b"))
     told = [results_of(request)["c1"].content["who"] for request in model.requests[2:]]
     assert sorted(told) == ["ada", "bob"]
@@ -177,223 +163,83 @@ async def test_users_at_the_same_time_are_kept_apart(client: Client, other_clien
 # --- What goes wrong
 
 
-async def test_what_the_serializer_refuses_is_corrected(client: Client, mount, registry):
-    calls = [call("groups_create", name=name, _id=f"c{i}") for i, name in enumerate(["x" * 11, "staff"])]
-    model = mount(registry, *calls, say("Done."))
-    await client.run("Go")
-    first, second = results_of(model.requests[2]).values()
-    assert first.outcome == "retried"
-    assert "no more than 10 characters" in first.content
-    assert second.outcome == "success"
-    assert await Group.objects.acount() == 1
-
-
-async def test_what_is_never_corrected_ends_no_run(client: Client, mount, registry):
-    calls = [call("groups_create", nmae="x", _id=f"c{i}") for i in range(4)]
-    model = mount(registry, *calls, say("I can't."))
-    events = await client.run("Go")
-    assert events[-1]["outcome"] == {"type": "success"}
-    ends = [part.outcome for part in results_of(model.requests[4]).values()]
-    assert ends[:3] == ["retried", "retried", "failed"]
-    assert drf_server.calls == []
-
-
-@pytest.mark.parametrize("raw", ["[]", "5", '"name"', "{"])
-async def test_arguments_that_are_no_object_are_corrected(client: Client, mount, registry, raw):
-    model = mount(registry, call("who", _json=raw, _id="c1"), call("who", _id="c2"), say("Done."))
-    await client.run("Go")
-    assert [part.outcome for part in results_of(model.requests[2]).values()] == ["retried", "success"]
-
-
-@pytest.mark.parametrize("name", ["forbidden", "for_some"])
-async def test_who_may_not_is_denied_and_not_asked_again(client: Client, mount, registry, name, caplog):
-    assert await outcome(client, mount, registry, name) == ("denied", DENIED)
-    assert drf_server.calls == []
-    assert [record for record in caplog.records if record.levelname != "INFO"] == []
-
-
-async def test_a_permission_counts_as_it_is_at_the_call(client: Client, user, mount, registry):
-    @tool(registry)
-    def revoke() -> str:
-        """Take the permission away in the middle of the run."""
-        type(user).objects.get(pk=user.pk).user_permissions.clear()
-        return "revoked"
-
-    await user.user_permissions.aadd(await Permission.objects.aget(codename="view_group"))
-    calls = [call(name, _id=f"c{i}") for i, name in enumerate(["for_some", "revoke", "for_some"])]
-    model = mount(registry, *calls, say("Done."))
-    await client.run("Go")
-    assert [part.outcome for part in results_of(model.requests[3]).values()] == ["success", "success", "denied"]
-
-
-async def test_a_user_who_was_deactivated_meanwhile_is_denied(client: Client, user, mount, registry):
-    @tool(registry)
-    def deactivate() -> str:
-        """Deactivate the user in the middle of the run."""
-        type(user).objects.filter(pk=user.pk).update(is_active=False)
+@pytest.mark.parametrize("lost", ["permission", "account"])
+async def test_a_right_counts_as_it_is_at_the_call(user, asked: Asked, lost):
+    @tool(asked.registry)
+    def take_away() -> str:
+        """Take the user's right away in the middle of the run."""
+        if lost == "permission":
+            type(user).objects.get(pk=user.pk).user_permissions.clear()
+        else:
+            type(user).objects.filter(pk=user.pk).update(is_active=False)
         return "gone"
 
-    model = mount(registry, call("deactivate"), call("who", _id="c1"), say("Done."))
-    await client.run("Go")
-    assert results_of(model.requests[2])["c1"].outcome == "denied"
-    assert drf_server.calls == []
+    await user.user_permissions.aadd(await Permission.objects.aget(codename="view_group"))
+    parts = await asked.run(*[call(name, _id=name) for name in ("for_some", "take_away")], call("for_some", _id="c"))
+    assert [part.outcome for part in parts] == ["success", "success", "denied"]
+    assert urls.effects == ["who by ada"]
 
 
-async def test_what_a_service_refuses_is_told_in_its_words(client: Client, mount, registry, caplog):
-    ended, told = await outcome(client, mount, registry, "sold_out")
-    assert ended == "failed"
-    assert "Sold out until Monday." in told
-    assert [record for record in caplog.records if record.levelname != "INFO"] == []
-
-
-async def test_an_exception_ends_its_call_and_stays_in_the_log(client: Client, mount, registry, caplog):
-    model = mount(registry, [call("broken", _id="b"), call("who", _id="w")], say("Sorry."))
-    events = await client.run("Go")
-    told = {part.tool_call_id: (part.outcome, part.content) for part in results_of(model.requests[1]).values()}
-    assert told == {"b": ("failed", FAILED), "w": ("success", {"who": "ada"})}
-    assert "hunter2" not in json.dumps(events)
-    assert "hunter2" in caplog.records[0].exc_text
-    assert [name for name, _ in drf_server.calls].count("broken") == 1
-
-
-async def test_a_tool_that_is_gone_fails_its_call(client: Client, mount, registry, monkeypatch):
-    @tool(registry)
+async def test_a_tool_that_is_gone_fails_its_call(asked: Asked, monkeypatch):
+    @tool(asked.registry)
     def remove() -> str:
         """Take a tool off the server in the middle of the run."""
         monkeypatch.delitem(drf_server.server.tools._bindings, "who")
         return "removed"
 
-    model = mount(registry, call("remove"), call("who", _id="c1"), say("Done."))
-    events = await client.run("Go")
-    assert events[-1]["outcome"] == {"type": "success"}
-    assert results_of(model.requests[2])["c1"].outcome == "failed"
+    _, gone = await asked.run(call("remove"), call("who"))
+    assert gone.outcome == "failed"
 
 
-async def test_a_tool_that_was_never_there_is_corrected(client: Client, mount, registry):
-    assert (await outcome(client, mount, registry, "groups_destroy"))[0] == "retried"
-
-
-async def test_a_call_too_many_says_when_to_come_back(client: Client, mount, registry):
-    model = mount(registry, call("seldom", _id="c1"), call("seldom", _id="c2"), say("Done."))
-    await client.run("Go")
-    first, second = results_of(model.requests[2]).values()
+async def test_a_call_too_many_says_when_to_come_back(asked: Asked):
+    first, second = await asked.run(call("seldom", _id="c1"), call("seldom", _id="c2"))
     assert (first.outcome, second.outcome) == ("success", "failed")
     assert "called again in" in second.content
 
 
-async def test_a_slow_tool_is_called_once(client: Client, mount, registry, settings, caplog, clock):
+async def test_a_slow_tool_is_called_once(asked: Asked, settings, caplog, clock):
     use(settings, "slow")
     try:
-        ending = asyncio.create_task(outcome(client, mount, registry, "hang"))
+        ending = asyncio.create_task(asked.outcome("hang"))
         assert await asyncio.to_thread(drf_server.hanging.wait, 60)
         clock.advance(60)
         assert await ending == ("failed", TIMED_OUT)
     finally:
         drf_server.let_go.set()
-    assert drf_server.calls == [("hang", "ada")]
-
-
-# --- Approval
-
-
-async def test_what_may_destroy_waits_for_approval_and_runs_as_who_approved(client: Client, mount, registry):
-    mount(registry, call("groups_replace", name="staff", _id="c1"), say("Done."))
-    events = await client.run("Go")
-    [interrupt] = events[-1]["outcome"]["interrupts"]
-    assert interrupt["metadata"]["x-destructive"] is True
-    assert interrupt["responseSchema"]["properties"]["editedArgs"]["required"] == ["name"]
-    assert drf_server.calls == []
-    await client.run(resume=[decision("c1", editedArgs={"name": "crew"})])
-    assert drf_server.calls == [("create", "ada")]
-    assert await Group.objects.filter(name="crew").aexists()
-    assert (await client.run(resume=[decision("c1")]))[-1]["code"] == "interrupt_unknown"
-    assert len(drf_server.calls) == 1
-
-
-async def test_what_says_nothing_of_itself_waits_for_approval(client: Client, mount, registry):
-    mount(registry, call("groups_sweep", _id="c1"))
-    [interrupt] = (await client.run("Go"))[-1]["outcome"]["interrupts"]
-    assert interrupt["metadata"]["toolName"] == "groups_sweep"
-
-
-async def test_edited_arguments_go_through_the_serializer(client: Client, mount, registry):
-    model = mount(registry, call("groups_replace", name="staff", _id="c1"), say("Sorry."))
-    await client.run("Go")
-    await client.run(resume=[decision("c1", editedArgs={"name": "x" * 11})])
-    assert results_of(model.requests[1])["c1"].outcome == "retried"
-    assert drf_server.calls == []
-
-
-async def test_a_denied_call_does_not_run(client: Client, mount, registry):
-    mount(registry, call("groups_replace", name="staff", _id="c1"), say("As you like."))
-    await client.run("Go")
-    await client.run(resume=[decision("c1", approved=False)])
-    assert drf_server.calls == []
-
-
-async def test_auto_confirm_exempts_it_by_the_name_that_the_model_knows(client: Client, mount, registry, settings):
-    settings.AGUI = {**settings.AGUI, "AUTO_CONFIRM": ["groups_replace"]}
-    assert (await outcome(client, mount, registry, "groups_replace", name="staff"))[0] == "success"
+    assert urls.effects == ["hang by ada"]
 
 
 # --- Names and labels
 
 
-async def catalog(client: Client) -> dict[str, Any]:
-    return {entry["name"]: entry for entry in json.loads((await client.get("tools/")).content)}
-
-
-async def test_the_catalog_has_labels(client: Client, mount, registry):
-    mount(registry)
-    entries = await catalog(client)
-    assert entries["groups_create"] == {
-        "name": "groups_create",
-        "summary": "Make a group",
-        "description": "Do groups.create.",
-    }
-    assert entries["groups_replace"]["summary"] == "Groups replace"
-    assert entries["seldom"] == {"name": "seldom", "summary": "Ask seldom", "description": "Once in a while."}
-    assert entries["groups_replace"]["destructive"] is True
-    items = json.loads((await client.get("capabilities/")).content)["tools"]["items"]
-    assert "groups_create" in {item["name"] for item in items}
-
-
-async def test_a_bridge_of_the_config_is_in_the_catalog_and_other_toolsets_win(client: Client, settings):
+async def test_a_bridge_of_the_config_is_in_the_catalog_and_other_toolsets_win(asked: Asked, settings):
     settings.AGUI = {}
     taken = FunctionToolset([Tool(lambda: "mine", name="who", description="Mine.")])
     bridge = DrfMcpToolset(drf_server.server, taken={"who"})
     with mounted(model="demo", toolsets=[taken, bridge]):
-        assert (await catalog(client)).keys() >= {"groups_create"}
-        assert (await catalog(client))["who"]["description"] == "Mine."
+        assert (await asked.catalog()).keys() >= {"groups_create"}
+        assert (await asked.catalog())["who"]["description"] == "Mine."
     settings.AGUI = {"DRF_MCP": {"SERVER": "tests.drf_server.server"}}
     with mounted(model="demo", toolsets=[taken]):
-        assert (await catalog(client))["who"]["description"] == "Mine."
-
-
-async def test_a_bridge_of_the_config_wins_over_that_of_the_settings(client: Client):
+        assert (await asked.catalog())["who"]["description"] == "Mine."
+    # A bridge of the config wins over that of the settings.
     model = ScriptedModel([call("who", _id="c1"), say("Done.")])
     with mounted(model=model, toolsets=[DrfMcpToolset(drf_server.server, taken={"broken"})]):
-        assert (await client.run("Go"))[-1]["type"] == "RUN_FINISHED"
+        assert (await asked.client.run("Go"))[-1]["type"] == "RUN_FINISHED"
     assert results_of(model.requests[1])["c1"].content == {"who": "ada"}
 
 
-async def test_the_registry_wins_on_a_name(client: Client, mount, registry):
-    registry.add(lambda: "mine", name="groups_create", description="Mine.")
-    assert await outcome(client, mount, registry, "groups_create") == ("success", "mine")
-    assert (await catalog(client))["groups_create"]["description"] == "Mine."
-
-
-async def test_the_registry_wins_also_where_the_user_may_not_see_its_tool(client: Client, mount, registry):
-    registry.add(lambda: "mine", name="who", description="Mine.", permission="auth.view_group")
-    assert (await outcome(client, mount, registry, "who"))[0] == "retried"
-    assert "who" not in await catalog(client)
-    assert drf_server.calls == []
-
-
-async def test_a_client_can_bring_no_tool_of_the_same_name(client: Client, mount, registry):
-    mount(registry, say("never"))
-    mine = [{"name": "groups_create", "description": "Mine.", "parameters": {"type": "object", "properties": {}}}]
-    assert (await client.run("Go", tools=mine))[-1]["code"] == "tool_name_conflict"
+async def test_the_registry_wins_on_a_name(asked: Asked):
+    asked.registry.add(lambda: "mine", name="groups_create", description="Mine.")
+    # Also where the user may not see its tool.
+    asked.registry.add(lambda: "mine", name="who", description="Mine.", permission="auth.view_group")
+    mine, hidden = await asked.run(call("groups_create"), call("who"))
+    assert (mine.outcome, mine.content) == ("success", "mine")
+    assert hidden.outcome == "retried"
+    entries = await asked.catalog()
+    assert entries["groups_create"]["description"] == "Mine."
+    assert "who" not in entries
+    assert urls.effects == []
 
 
 # --- The setting
@@ -419,7 +265,6 @@ def test_the_library_is_named_where_it_is_missing(settings, monkeypatch):
         conf.load()
 
 
-@pytest.mark.nightly
 @pytest.mark.nightly
 def test_nothing_of_it_is_imported_unless_it_is_set():
     program = (

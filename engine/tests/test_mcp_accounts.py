@@ -24,6 +24,7 @@ from django.core.handlers.asgi import ASGIHandler
 from django.db import transaction
 from django.template import Context, Template
 from django.test import AsyncClient
+from mcp.shared.auth import OAuthClientInformationFull
 from servers import wait_until
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
@@ -84,10 +85,11 @@ def agent(settings: Any, *answers: Any) -> ScriptedModel:
 
 
 class Browser:
-    """The browser of a user who is signed in here."""
+    """The browser of a user who is signed in here, and has accounts at the server."""
 
-    def __init__(self, user: Any) -> None:
+    def __init__(self, user: Any, remote: RemoteSite) -> None:
         self.user = user
+        self.remote = remote
         self.http = AsyncClient(enforce_csrf_checks=True)
 
     async def sign_in(self) -> "Browser":
@@ -109,20 +111,29 @@ class Browser:
         assert answer.status_code == 303, answer.content.decode()
         return str(answer["Location"])
 
+    async def land(self) -> str:
+        """Sign in there; the address at which the user comes back."""
+        return await self.remote.consent(await self.begin())
+
     async def come_back(self, landed: str) -> Any:
         assert landed.startswith(SITE)
         return await self.http.get(landed.removeprefix(SITE))
 
-    async def connect(self, remote: RemoteSite, who: str = "ada", server: str = "shop") -> None:
-        remote.accounts.who = who
-        answer = await self.come_back(await remote.consent(await self.begin(server)))
+    async def connect(self, who: str = "ada") -> None:
+        self.remote.accounts.who = who
+        answer = await self.come_back(await self.land())
         assert answer.status_code == 303, answer.content.decode()
         assert answer["Location"] == PAGE
 
 
 @pytest.fixture
-async def browser(user: Any) -> Browser:
-    return await Browser(user).sign_in()
+async def browser(user: Any, remote: RemoteSite) -> Browser:
+    return await Browser(user, remote).sign_in()
+
+
+@pytest.fixture
+async def others(other: Any, remote: RemoteSite) -> Browser:
+    return await Browser(other, remote).sign_in()
 
 
 async def account(user: Any) -> RemoteAccount:
@@ -166,27 +177,31 @@ async def test_user_connects_calls_and_disconnects(client: Client, browser: Brow
 
 
 async def test_each_user_acts_as_their_own_account(
-    client: Client, browser: Browser, other: Any, remote: RemoteSite, settings: Any
+    client: Client, browser: Browser, other_client: Client, others: Browser, remote: RemoteSite, settings: Any
 ):
-    await browser.connect(remote, "ada there")
-    await (await Browser(other).sign_in()).connect(remote, "bob there")
-    bob = await sync_to_async(Client)(other)
+    await browser.connect("ada there")
+    await others.connect("bob there")
     llm = agent(settings, *[call("shop_whoami", _id="c1"), say("Done.")] * 2)
     await client.run("Who?")
-    await bob.run("Who?")
+    await other_client.run("Who?")
     assert results_of(llm.requests[1])["c1"].content == "ada there"
     assert results_of(llm.requests[3])["c1"].content == "bob there"
     assert await RemoteClient.objects.acount() == 1, "this project registers once"
     assert len(remote.accounts.clients) == 1
 
 
-def paths(remote: RemoteSite) -> list[str]:
-    return [path for path, _, _ in remote.requests]
-
-
 async def headers_of(user: Any) -> Any:
     (server,) = configured_servers()
     return await tokens.headers_of(user, server)
+
+
+@pytest.fixture
+async def expired(browser: Browser, user: Any, remote: RemoteSite, clock: Clock) -> Any:
+    """The headers of an account whose token has ended by now."""
+    await browser.connect()
+    headers = await headers_of(user)
+    clock.advance(LIFETIME)
+    return headers
 
 
 def tell(**metadata: Any) -> Any:
@@ -214,88 +229,62 @@ def tell(**metadata: Any) -> Any:
 # --- Attacks on the way back
 
 
-async def test_state_of_another_user_is_refused(browser: Browser, other: Any, remote: RemoteSite):
-    landed = await remote.consent(await browser.begin())
-    answer = await (await Browser(other).sign_in()).come_back(landed)
+async def test_state_of_another_user_or_browser_is_refused(
+    browser: Browser, others: Browser, remote: RemoteSite, settings: Any
+):
+    settings.LOGIN_URL = "/accounts/login/"
+    landed = await browser.land()
+    elsewhere = await Browser(browser.user, remote).sign_in()
+    answer = await others.come_back(landed)
     assert answer.status_code == 404
     assert "begun elsewhere" in answer.content.decode()
+    # Even in a session that is like the user's.
+    mine, copied = await browser.http.asession(), await others.http.asession()
+    await copied.aset(SESSION_KEY, await mine.aget(SESSION_KEY))
+    await copied.asave()
+    assert (await others.come_back(landed)).status_code == 404
+    assert (await elsewhere.come_back(landed)).status_code == 404
+    visitor = await AsyncClient().get(landed.removeprefix(SITE), headers={"Sec-Fetch-Mode": "navigate"})
+    assert visitor.status_code == 302
+    assert visitor["Location"].startswith("/accounts/login/?next=/agent/mcp/")
+    code = query_of(landed)["code"]
+    for changes in ({"state": "x" * 43}, {"state": ""}, {}):
+        assert (await browser.http.get(f"{PAGE}shop/callback/", {"code": code, **changes})).status_code == 404
     assert not [row async for row in RemoteAccount.objects.exclude(tokens="")]
-    assert "/token" not in paths(remote)
+    assert "/token" not in remote.paths
     assert (await browser.come_back(landed)).status_code == 303, "it was not used up"
 
 
-async def test_state_of_another_browser_is_refused(browser: Browser, user: Any, remote: RemoteSite):
-    landed = await remote.consent(await browser.begin())
-    assert (await (await Browser(user).sign_in()).come_back(landed)).status_code == 404
-    assert "/token" not in paths(remote)
-
-
-async def test_state_is_the_users_even_in_a_session_like_theirs(browser: Browser, other: Any, remote: RemoteSite):
-    landed = await remote.consent(await browser.begin())
-    theirs = await Browser(other).sign_in()
-    mine, copied = await browser.http.asession(), await theirs.http.asession()
-    await copied.aset(SESSION_KEY, await mine.aget(SESSION_KEY))
-    await copied.asave()
-    assert (await theirs.come_back(landed)).status_code == 404
-    assert "/token" not in paths(remote)
-
-
-async def test_visitor_signs_in_before_the_answer_is_used(browser: Browser, remote: RemoteSite, settings: Any):
-    settings.LOGIN_URL = "/accounts/login/"
-    landed = (await remote.consent(await browser.begin())).removeprefix(SITE)
-    answer = await AsyncClient().get(landed, headers={"Sec-Fetch-Mode": "navigate"})
-    assert answer.status_code == 302
-    assert answer["Location"].startswith("/accounts/login/?next=/agent/mcp/")
-    assert "/token" not in paths(remote)
-
-
-async def test_state_counts_once(browser: Browser, user: Any, remote: RemoteSite):
-    landed = await remote.consent(await browser.begin())
+async def test_state_counts_once_and_for_ten_minutes(browser: Browser, user: Any, remote: RemoteSite, clock: Clock):
+    landed = await browser.land()
+    clock.advance(601)
+    assert (await browser.come_back(landed)).status_code == 404
+    landed = await browser.land()
+    clock.advance(599)
     answers = await asyncio.gather(browser.come_back(landed), browser.come_back(landed))
     assert sorted(answer.status_code for answer in answers) == [303, 404]
     assert (await browser.come_back(landed)).status_code == 404
-    assert paths(remote).count("/token") == 1
+    assert remote.paths.count("/token") == 1
     assert (await account(user)).tokens
 
 
-async def test_state_ends_after_ten_minutes(browser: Browser, remote: RemoteSite, clock: Clock):
-    clock.stop()
-    landed = await remote.consent(await browser.begin())
-    clock.advance(601)
-    assert (await browser.come_back(landed)).status_code == 404
-    landed = await remote.consent(await browser.begin())
-    clock.advance(599)
-    assert (await browser.come_back(landed)).status_code == 303
-
-
-@pytest.mark.parametrize("changes", [{"state": "x" * 43}, {"state": ""}, {}])
-async def test_state_is_that_of_the_sign_in(browser: Browser, remote: RemoteSite, changes: dict[str, str]):
-    code = query_of(await remote.consent(await browser.begin()))["code"]
-    answer = await browser.http.get(f"{PAGE}shop/callback/", {"code": code, **changes})
-    assert answer.status_code == 404
-    assert "/token" not in paths(remote)
-
-
-@pytest.mark.parametrize("issuer", ["https://evil.example", "", None])
-async def test_answer_of_another_issuer_is_a_mix_up(browser: Browser, remote: RemoteSite, issuer: str | None):
+async def test_answer_of_another_issuer_is_a_mix_up(browser: Browser, remote: RemoteSite):
     remote.around = tell(authorization_response_iss_parameter_supported=True)
-    landed = await remote.consent(await browser.begin())
-    query = query_of(landed) | ({} if issuer is None else {"iss": issuer})
-    answer = await browser.http.get(f"{PAGE}shop/callback/", query)
-    assert answer.status_code == 400
-    assert "another service" in answer.content.decode()
-    assert "/token" not in paths(remote), "the code was not sent"
-    landed = await remote.consent(await browser.begin())
-    assert (
-        await browser.http.get(f"{PAGE}shop/callback/", query_of(landed) | {"iss": f"{remote.url}/"})
-    ).status_code == 303
+    for issuer in ({"iss": "https://evil.example"}, {"iss": ""}, {}):
+        query = query_of(await browser.land()) | issuer
+        answer = await browser.http.get(f"{PAGE}shop/callback/", query)
+        assert answer.status_code == 400
+        assert "another service" in answer.content.decode()
+        assert "/token" not in remote.paths, "the code was not sent"
+    query = query_of(await browser.land()) | {"iss": f"{remote.url}/"}
+    assert (await browser.http.get(f"{PAGE}shop/callback/", query)).status_code == 303
 
 
 async def test_code_of_another_server_is_refused(browser: Browser, remote: RemoteSite, settings: Any, tmp_path: Path):
     async with remote_site() as evil:
         servers = {"shop": {"url": remote.mcp_url, "auth": "oauth"}, "evil": {"url": evil.mcp_url, "auth": "oauth"}}
         configure(settings, tmp_path, servers)
-        state = query_of(await remote.consent(await browser.begin("shop")))["state"]
+        state = query_of(await browser.land())["state"]
         theirs = query_of(await evil.consent(await browser.begin("evil")))
         # The state of one server at the address of the other
         answer = await browser.http.get(f"{PAGE}evil/callback/", {"code": theirs["code"], "state": state})
@@ -304,12 +293,12 @@ async def test_code_of_another_server_is_refused(browser: Browser, remote: Remot
         answer = await browser.http.get(f"{PAGE}shop/callback/", {"code": theirs["code"], "state": state})
         assert answer.status_code == 400
         assert "refused the sign-in" in answer.content.decode()
-        assert "/token" not in paths(evil)
+        assert "/token" not in evil.paths
     assert not [row async for row in RemoteAccount.objects.exclude(tokens="")]
 
 
-async def test_nothing_leads_elsewhere(browser: Browser, remote: RemoteSite):
-    landed = await remote.consent(await browser.begin())
+async def test_nothing_leads_elsewhere(browser: Browser):
+    landed = await browser.land()
     answer = await browser.come_back(f"{landed}&next=https://evil.example&redirect_uri=https://evil.example")
     assert answer["Location"] == PAGE
     answer = await browser.http.get(f"{PAGE}nothing/callback/?next=https://evil.example")
@@ -317,9 +306,9 @@ async def test_nothing_leads_elsewhere(browser: Browser, remote: RemoteSite):
     assert "Location" not in answer
 
 
-async def test_words_of_the_server_are_not_repeated(browser: Browser, remote: RemoteSite):
+async def test_words_of_the_server_are_not_repeated(browser: Browser):
     for error, status in (("access_denied", 200), ("<script>evil</script>", 400)):
-        state = query_of(await remote.consent(await browser.begin()))["state"]
+        state = query_of(await browser.land())["state"]
         query = {"state": state, "error": error, "error_description": "<b>evil words</b>", "error_uri": "https://evil"}
         answer = await browser.http.get(f"{PAGE}shop/callback/", query)
         assert answer.status_code == status
@@ -327,32 +316,23 @@ async def test_words_of_the_server_are_not_repeated(browser: Browser, remote: Re
         assert "evil" not in answer.content.decode()
 
 
-async def test_only_the_form_of_the_page_begins(client: Client, browser: Browser, other: Any, remote: RemoteSite):
+async def test_only_the_form_of_the_page_begins(client: Client, browser: Browser, remote: RemoteSite):
     before = len(remote.requests)
-    assert (await browser.http.post(PAGE, {"do": "connect", "server": "shop"})).status_code == 403
+    connects = {"do": "connect", "server": "shop"}
+    assert (await browser.http.post(PAGE, connects)).status_code == 403
     assert (await client.http.get(PAGE)).status_code == 403, "a token is no person"
-    assert (await client.http.post(PAGE, {"do": "connect", "server": "shop"})).status_code == 403
-    assert (await browser.http.get(f"{PAGE}?do=connect&server=shop")).status_code == 200
+    assert (await client.http.post(PAGE, connects)).status_code == 403
     assert (await browser.do("connect", "nothing")).status_code == 404
     assert (await browser.do("wipe")).status_code == 400
+    page = await browser.http.get(PAGE, connects)
+    assert page.status_code == 200
     assert len(remote.requests) == before
-
-
-async def test_one_user_disconnects_their_own_account_only(browser: Browser, other: Any, user: Any, remote: RemoteSite):
-    await browser.connect(remote)
-    await (await Browser(other).sign_in()).do("disconnect")
-    assert await headers_of(user) is not None
-    assert remote.accounts.revoked == []
-
-
-async def test_page_is_protected(browser: Browser, remote: RemoteSite):
-    answer = await browser.http.get(PAGE)
-    assert answer["Cache-Control"] == "no-store"
-    assert answer["X-Frame-Options"] == "DENY"
-    policy = answer["Content-Security-Policy"]
+    assert page["Cache-Control"] == "no-store"
+    assert page["X-Frame-Options"] == "DENY"
+    policy = page["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert policy.endswith("form-action 'self' https:")
-    assert "<script" not in answer.content.decode()
+    assert "<script" not in page.content.decode()
 
 
 # --- What the server says about its sign-in
@@ -385,94 +365,67 @@ async def test_sign_in_that_is_not_safe_is_not_begun(browser: Browser, remote: R
 )
 async def test_code_is_not_sent_to_an_address_that_is_not_public(browser: Browser, remote: RemoteSite, told: Any):
     remote.around = tell(**told)
-    answer = await browser.come_back(await remote.consent(await browser.begin()))
+    answer = await browser.come_back(await browser.land())
     assert answer.status_code == 400
     assert "reached" in answer.content.decode()
 
 
-async def test_private_hosts_are_those_that_the_project_names(settings: Any, transactional_db: None):
-    for hosts, expected in ([], outside.NotAllowed), (["localhost"], None):
-        settings.AGUI = {"MCP": {"AUTH_HOSTS": hosts}}
-        asked = outside._addresses_of(outside.httpx2.URL("https://localhost/token"))
-        if expected:
-            with pytest.raises(expected):
-                await asked
-        else:
-            assert await asked
-
-
 @pytest.mark.parametrize(
-    ("url", "is_allowed"),
+    ("url", "addresses"),
     [
-        ("https://1.1.1.1/token", True),
-        ("http://1.1.1.1/token", False),
-        ("https://ada@1.1.1.1/token", False),
-        ("ftp://1.1.1.1/token", False),
-        ("https://127.0.0.1/token", False),
-        ("https://192.168.1.1/token", False),
-        ("https://[::1]/token", False),
-        ("https://[fd00::1]/token", False),
-        ("https://168.63.129.16/token", False),
+        ("https://1.1.1.1/token", {"1.1.1.1"}),
+        ("https://localhost/token", {"127.0.0.1", "::1"}),
+        ("http://1.1.1.1/token", None),
+        ("https://ada@1.1.1.1/token", None),
+        ("ftp://1.1.1.1/token", None),
+        ("https://127.0.0.1/token", None),
+        ("https://192.168.1.1/token", None),
+        ("https://[::1]/token", None),
+        ("https://[fd00::1]/token", None),
+        ("https://168.63.129.16/token", None),
     ],
 )
-async def test_addresses_are_public_and_secure(url: str, is_allowed: bool):
+async def test_addresses_are_public_and_secure_or_named_by_the_project(
+    settings: Any, url: str, addresses: set[str] | None
+):
+    settings.AGUI = {"MCP": {"AUTH_HOSTS": ["localhost"]}}
     asked = outside._addresses_of(outside.httpx2.URL(url))
-    if is_allowed:
-        assert await asked == ["1.1.1.1"]
+    if addresses:
+        found = await asked
+        assert found
+        assert set(found) <= addresses
     else:
         with pytest.raises(outside.NotAllowed):
             await asked
 
 
-async def test_no_redirect_is_followed_at_the_same_site(browser: Browser, remote: RemoteSite):
-    async def redirect(scope: Any, message: Any, send: Any) -> bool:
-        if scope["path"] == "/token":
-            return await respond(send, 307, location=f"{remote.url}/elsewhere")
-        return False
-
-    landed = await remote.consent(await browser.begin())
-    remote.around = redirect
-    assert (await browser.come_back(landed)).status_code == 400
-    assert "/elsewhere" not in paths(remote)
-
-
-async def test_no_redirect_is_followed(browser: Browser, remote: RemoteSite):
+@pytest.mark.parametrize("where", ["/elsewhere", "http://127.0.0.1:{port}/token"])
+async def test_no_redirect_is_followed(browser: Browser, remote: RemoteSite, where: str):
     async with remote_site() as evil:
-
-        async def redirect(scope: Any, message: Any, send: Any) -> bool:
-            if scope["path"] == "/token":
-                return await respond(send, 307, location=f"{evil.url}/token")
-            return False
-
-        landed = await remote.consent(await browser.begin())
-        remote.around = redirect
+        landed = await browser.land()
+        remote.answer(307, "/token", location=where.format(port=evil.url.rpartition(":")[2]))
         assert (await browser.come_back(landed)).status_code == 400
+        assert "/elsewhere" not in remote.paths
         assert evil.requests == []
 
 
 async def test_token_does_not_follow_a_redirect(client: Client, browser: Browser, remote: RemoteSite, settings: Any):
-    await browser.connect(remote)
+    await browser.connect()
     agent(settings, say("Hi."))
     async with remote_site() as evil:
-
-        async def redirect(scope: Any, message: Any, send: Any) -> bool:
-            return await respond(send, 307, location=evil.mcp_url)
-
-        remote.around = redirect
+        remote.answer(307, location=evil.mcp_url)
         await client.run("Hi")
         assert evil.requests == []
 
 
-@pytest.mark.parametrize("body", [b"x" * 300_000, zlib.compress(b"x" * 10**7)])
-async def test_long_answers_are_refused(browser: Browser, remote: RemoteSite, body: bytes):
-    encoding = {} if body[0] == 120 and body[1] == 120 else {"content_encoding": "deflate"}
-
-    async def around(scope: Any, message: Any, send: Any) -> bool:
-        if scope["path"] != "/.well-known/oauth-protected-resource/mcp":
-            return False
-        return await respond(send, 200, body, content_type="application/json", **encoding)
-
-    remote.around = around
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [(b"x" * 300_000, {}), (zlib.compress(b"x" * 10**7), {"content_encoding": "deflate"})],
+    ids=["long", "compressed"],
+)
+async def test_long_answers_are_refused(browser: Browser, remote: RemoteSite, body: bytes, encoding: dict[str, str]):
+    metadata = "/.well-known/oauth-protected-resource/mcp"
+    remote.answer(200, metadata, body, content_type="application/json", **encoding)
     answer = await browser.do("connect")
     assert answer.status_code == 502
     assert "reached" in answer.content.decode()
@@ -500,7 +453,7 @@ async def test_answer_that_never_ends_is_given_up(browser: Browser, remote: Remo
 async def test_long_result_of_a_tool_fails_its_call(
     client: Client, browser: Browser, remote: RemoteSite, settings: Any, monkeypatch: Any, way: str
 ):
-    await browser.connect(remote)
+    await browser.connect()
     monkeypatch.setattr(outside, "MAX_RESULT_BYTES", 10_000)
     result = {"content": [{"type": "text", "text": "x" * (20_000 if way == "long" else 10)}]}
 
@@ -544,29 +497,27 @@ def test_menu_has_the_page(settings: Any, tmp_path: Path):
 
 
 async def test_client_of_the_settings_is_used(browser: Browser, remote: RemoteSite, settings: Any, tmp_path: Path):
-    from mcp.shared.auth import OAuthClientInformationFull
-
     uri = f"{SITE}{PAGE}shop/callback/"
-    client = OAuthClientInformationFull(
-        client_id="by-hand", client_secret="hush", redirect_uris=[uri], token_endpoint_auth_method="client_secret_post"
+    # Without one, servers read this document.
+    document = json.loads((await AsyncClient().get(f"{PAGE}client.json")).content)
+    assert document["client_id"] == f"{SITE}{PAGE}client.json"
+    assert document["redirect_uris"] == [uri]
+    assert document["token_endpoint_auth_method"] == "none"
+    remote.accounts.clients["by-hand"] = OAuthClientInformationFull(
+        client_id="by-hand",
+        client_secret="hush",
+        redirect_uris=[uri],
+        token_endpoint_auth_method="client_secret_post",
+        scope="read",
     )
-    remote.accounts.clients["by-hand"] = client.model_copy(update={"scope": "read"})
     own = {"clientId": "by-hand", "clientSecret": "hush", "scopes": ["read"]}
     configure(settings, tmp_path, {"shop": {"url": remote.mcp_url, "auth": "oauth", "oauth": own}})
     asked = query_of(address := await browser.begin())
     assert (asked["client_id"], asked["scope"]) == ("by-hand", "read")
     assert (await browser.come_back(await remote.consent(address))).status_code == 303
     assert [path for path, _, form in remote.requests if "hush" in form.values()] == ["/token"]
-    assert "/register" not in paths(remote)
+    assert "/register" not in remote.paths
     assert "hush" not in repr(configured_servers())
-
-
-async def test_document_is_what_servers_read(remote: RemoteSite):
-    answer = await AsyncClient().get(f"{PAGE}client.json")
-    document = json.loads(answer.content)
-    assert document["client_id"] == f"{SITE}{PAGE}client.json"
-    assert document["redirect_uris"] == [f"{SITE}{PAGE}shop/callback/"]
-    assert document["token_endpoint_auth_method"] == "none"
 
 
 @pytest.mark.parametrize(
@@ -595,7 +546,7 @@ async def test_tokens_are_secret(
     client: Client, browser: Browser, user: Any, remote: RemoteSite, settings: Any, caplog: Any
 ):
     caplog.set_level(logging.DEBUG)
-    await browser.connect(remote)
+    await browser.connect()
     agent(settings, call("shop_whoami", _id="c1"), say("Done."))
     events = await client.run("Who?")
     row = await account(user)
@@ -610,34 +561,26 @@ async def test_tokens_are_secret(
     assert row.tokens not in exported
 
 
-async def test_tokens_are_read_with_an_old_key(browser: Browser, user: Any, remote: RemoteSite, settings: Any):
-    await browser.connect(remote)
-    old = settings.SECRET_KEY
-    settings.SECRET_KEY = "another" * 9
+async def test_tokens_are_for_one_row_and_one_address_and_are_read_with_an_old_key(
+    browser: Browser, others: Browser, user: Any, other: Any, remote: RemoteSite, settings: Any, tmp_path: Path
+):
+    await browser.connect()
+    await others.do("disconnect")
+    assert await headers_of(user) is not None
+    assert remote.accounts.revoked == []
+    await RemoteAccount.objects.acreate(user=other, server="shop", tokens=(await account(user)).tokens)
+    assert await headers_of(other) is None
+    old, settings.SECRET_KEY = settings.SECRET_KEY, "another" * 9
     assert await headers_of(user) is None
     settings.SECRET_KEY_FALLBACKS = [old]
+    configure(settings, tmp_path, {"shop": {"url": "https://evil.example/mcp", "auth": "oauth"}})
+    assert await headers_of(user) is None
+    configure(settings, tmp_path, {"shop": {"url": remote.mcp_url, "auth": "oauth"}})
     assert await headers_of(user) is not None
 
 
-async def test_tokens_can_not_be_moved_to_another_row(browser: Browser, user: Any, other: Any, remote: RemoteSite):
-    await browser.connect(remote)
-    await RemoteAccount.objects.acreate(user=other, server="shop", tokens=(await account(user)).tokens)
-    assert await headers_of(other) is None
-
-
-async def test_tokens_are_for_one_address(
-    browser: Browser, user: Any, remote: RemoteSite, settings: Any, tmp_path: Path
-):
-    await browser.connect(remote)
-    configure(settings, tmp_path, {"shop": {"url": "https://evil.example/mcp", "auth": "oauth"}})
-    assert await headers_of(user) is None
-
-
-async def test_token_is_renewed_before_its_end_and_once(
-    browser: Browser, user: Any, remote: RemoteSite, settings: Any, clock: Clock
-):
-    clock.stop()
-    await browser.connect(remote)
+async def test_token_is_renewed_before_its_end_and_once(browser: Browser, user: Any, remote: RemoteSite, clock: Clock):
+    await browser.connect()
     first = await headers_of(user)
     clock.advance(LIFETIME - 61)
     assert await headers_of(user) == first
@@ -645,43 +588,27 @@ async def test_token_is_renewed_before_its_end_and_once(
     renewed = await asyncio.gather(*(headers_of(user) for _ in range(5)))
     assert len({*renewed}) == 1
     assert renewed[0] != first
-    assert [form["grant_type"] for path, _, form in remote.requests if path == "/token"] == [
-        "authorization_code",
-        "refresh_token",
-    ]
+    granted = [form["grant_type"] for path, _, form in remote.requests if path == "/token"]
+    assert granted == ["authorization_code", "refresh_token"]
 
 
-async def test_renewing_that_fails_for_now_keeps_the_token(
-    browser: Browser, user: Any, remote: RemoteSite, clock: Clock
-):
-    clock.stop()
-    await browser.connect(remote)
-    first = await headers_of(user)
-    clock.advance(LIFETIME)
-
-    async def fail(scope: Any, message: Any, send: Any) -> bool:
-        return await respond(send, 503)
-
-    remote.around = fail
-    assert await headers_of(user) == first
+async def test_renewing_that_fails_for_now_keeps_the_token(expired: Any, user: Any, remote: RemoteSite, clock: Clock):
+    remote.answer(503)
+    assert await headers_of(user) == expired
     remote.around = None
-    assert await headers_of(user) == first, "not yet"
+    assert await headers_of(user) == expired, "not yet"
     clock.advance(31)
-    assert await headers_of(user) not in (None, first)
+    assert await headers_of(user) not in (None, expired)
 
 
-async def test_stopped_run_does_not_lose_a_renewed_token(browser: Browser, user: Any, remote: RemoteSite, clock: Clock):
-    clock.stop()
-    await browser.connect(remote)
-    clock.advance(LIFETIME)
+async def test_stopped_run_does_not_lose_a_renewed_token(expired: Any, user: Any, remote: RemoteSite):
     asked, go_on = asyncio.Event(), asyncio.Event()
 
-    async def wait(scope: Any, message: Any, send: Any) -> bool:
+    async def wait() -> None:
         asked.set()
         await go_on.wait()
-        return False
 
-    remote.around = wait
+    remote.before_token(wait)
     run = asyncio.create_task(headers_of(user))
     await asked.wait()
     run.cancel()
@@ -690,39 +617,18 @@ async def test_stopped_run_does_not_lose_a_renewed_token(browser: Browser, user:
     go_on.set()
     assert await asyncio.wait_for(other, 20) is not None
     assert len(remote.accounts.refresh) == 1
-    assert paths(remote).count("/token") == 2
+    assert remote.paths.count("/token") == 2
 
 
-async def test_account_that_is_disconnected_while_it_is_renewed_stays_so(
-    browser: Browser, user: Any, remote: RemoteSite, clock: Clock
-):
-    clock.stop()
-    await browser.connect(remote)
-    clock.advance(LIFETIME)
-
-    async def disconnect(scope: Any, message: Any, send: Any) -> bool:
-        if scope["path"] == "/token":
-            await RemoteAccount.objects.all().adelete()
-        return False
-
-    remote.around = disconnect
+async def test_account_that_is_disconnected_while_it_is_renewed_stays_so(expired: Any, user: Any, remote: RemoteSite):
+    known = [*remote.accounts.access]
+    remote.before_token(RemoteAccount.objects.all().adelete)
     assert await headers_of(user) is None
-    assert not remote.accounts.access.keys() - {*list(remote.accounts.access)[:1]}, "the new token was revoked"
+    assert not remote.accounts.access.keys() - known, "the new token was revoked"
 
 
-async def test_what_has_changed_while_a_token_is_renewed_stays(
-    browser: Browser, user: Any, remote: RemoteSite, clock: Clock
-):
-    clock.stop()
-    await browser.connect(remote)
-    clock.advance(LIFETIME)
-
-    async def change(scope: Any, message: Any, send: Any) -> bool:
-        if scope["path"] == "/token":
-            await RemoteAccount.objects.aupdate(tokens="newer")
-        return False
-
-    remote.around = change
+async def test_what_has_changed_while_a_token_is_renewed_stays(expired: Any, user: Any, remote: RemoteSite):
+    remote.before_token(lambda: RemoteAccount.objects.aupdate(tokens="newer"))
     await headers_of(user)
     assert (await account(user)).tokens == "newer"
 
@@ -730,7 +636,7 @@ async def test_what_has_changed_while_a_token_is_renewed_stays(
 async def test_token_that_ended_early_is_renewed_and_the_call_goes_on(
     client: Client, browser: Browser, remote: RemoteSite, settings: Any
 ):
-    await browser.connect(remote)
+    await browser.connect()
     llm = agent(settings, say("Hi."), call("shop_whoami", _id="c1"), say("Done."))
     await client.run("Hi")
     remote.accounts.access.clear()
@@ -739,7 +645,7 @@ async def test_token_that_ended_early_is_renewed_and_the_call_goes_on(
 
 
 async def test_revoked_token_is_told_with_the_page(client: Client, browser: Browser, remote: RemoteSite, settings: Any):
-    await browser.connect(remote)
+    await browser.connect()
 
     go_on, reached = asyncio.Event(), asyncio.Event()
     llm = agent(settings, [wait(go_on, reached), call("shop_whoami", _id="c1")], say("Connect it."), say("Nothing."))
@@ -757,7 +663,7 @@ async def test_revoked_token_is_told_with_the_page(client: Client, browser: Brow
     assert "has ended the connection" in await browser.page()
     await client.run("Again")
     assert llm.requests[2].tools == {}
-    await browser.connect(remote)
+    await browser.connect()
     assert "has ended the connection" not in await browser.page()
 
 
@@ -765,7 +671,7 @@ async def test_revoked_token_is_told_with_the_page(client: Client, browser: Brow
 async def test_next_call_is_refused(
     client: Client, browser: Browser, user: Any, remote: RemoteSite, settings: Any, way: str
 ):
-    await browser.connect(remote)
+    await browser.connect()
 
     go_on, reached = asyncio.Event(), asyncio.Event()
     second = [wait(go_on, reached), call("shop_whoami", _id="c2")]
@@ -784,19 +690,15 @@ async def test_next_call_is_refused(
 
 
 async def test_disconnecting_deletes_even_if_the_server_is_away(browser: Browser, user: Any, remote: RemoteSite):
-    await browser.connect(remote)
-
-    async def fail(scope: Any, message: Any, send: Any) -> bool:
-        return await respond(send, 503)
-
-    remote.around = fail
+    await browser.connect()
+    remote.answer(503)
     assert (await browser.do("disconnect")).status_code == 303
     assert await headers_of(user) is None
     assert await RemoteAccount.objects.acount() == 0
 
 
 async def test_tokens_of_a_deleted_user_are_revoked(browser: Browser, user: Any, remote: RemoteSite):
-    await browser.connect(remote)
+    await browser.connect()
 
     @sync_to_async
     def begin_to_delete() -> None:
@@ -811,10 +713,8 @@ async def test_tokens_of_a_deleted_user_are_revoked(browser: Browser, user: Any,
     await both_tokens_are_revoked(remote)
 
 
-async def test_user_is_deleted_without_the_library(
-    browser: Browser, user: Any, remote: RemoteSite, monkeypatch: Any, caplog: Any
-):
-    await browser.connect(remote)
+async def test_user_is_deleted_without_the_library(browser: Browser, user: Any, monkeypatch: Any, caplog: Any):
+    await browser.connect()
     monkeypatch.setattr(tokens, "revoke_later", Mock(side_effect=ModuleNotFoundError))
     await user.adelete()
     assert await get_user_model().objects.acount() == 0
@@ -822,10 +722,10 @@ async def test_user_is_deleted_without_the_library(
 
 
 async def test_server_that_forgot_this_project_is_registered_at_anew(browser: Browser, remote: RemoteSite):
-    landed = await remote.consent(await browser.begin())
+    landed = await browser.land()
     remote.accounts.clients.clear()
     assert (await browser.come_back(landed)).status_code == 400
-    await browser.connect(remote)
+    await browser.connect()
     assert len(remote.accounts.clients) == 1
 
 
@@ -858,7 +758,8 @@ async def test_user_connects_at_a_site_of_this_engine(
         settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": oauth_routes})
         address = await browser.begin()
         assert query_of(address)["client_id"] == f"{SITE}{PAGE}client.json"
-        person = hosting_person()
+        # A person who signs in there in a browser of their own and agrees.
+        person = importlib.import_module("tests.test_oauth_python_client").Person(True)
         await person.visit(address)
         assert query_of(person.landed)["iss"] == url
         answer = await browser.come_back(person.landed)
@@ -883,17 +784,12 @@ async def test_user_connects_at_a_site_of_this_engine(
             await asyncio.to_thread(revoking.shutdown)
 
 
-def hosting_person() -> Any:
-    """A person who signs in there in a browser of their own and agrees."""
-    return importlib.import_module("tests.test_oauth_python_client").Person(True)
-
-
 # --- What the manual says
 
 
-def test_file_of_the_manual_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    text = pages.read("mcp.md").partition("\n## Accounts at other services\n")[2]
-    example = re.search(r"```json\n(.*?)```", text, re.DOTALL)
+def test_file_of_the_manual_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any):
+    manual = pages.read("mcp.md")
+    example = re.search(r"```json\n(.*?)```", manual.partition("\n## Accounts at other services\n")[2], re.DOTALL)
     assert example
     monkeypatch.setenv("MAIL_SECRET", "hush")
     (tmp_path / "mcp.json").write_text(example[1])
@@ -901,13 +797,11 @@ def test_file_of_the_manual_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (shop.auth, shop.oauth, mail.auth) == ("oauth", None, "oauth")
     assert mail.oauth
     assert (mail.oauth.client_id, mail.oauth.client_secret, mail.oauth.scopes) == ("our-id", "hush", ("read",))
-
-
-def test_address_to_come_back_to_is_that_of_the_manual(settings: Any):
+    # The addresses to come back to, and of the document
     settings.AGUI = {"MCP": {"SITE_URL": "https://agent.example.com"}}
     address = clients.redirect_uri("https://agent.example.com", Server(name="mail", url="https://mail.example.com/mcp"))
-    assert f"`{address}`" in pages.read("mcp.md")
-    assert f"`{PAGE}client.json`" in pages.read("mcp.md")
+    assert f"`{address}`" in manual
+    assert f"`{PAGE}client.json`" in manual
 
 
 def test_choices_of_the_manual_are_those_of_the_setting():

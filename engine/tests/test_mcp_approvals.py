@@ -6,19 +6,15 @@ import json
 import random
 import re
 import threading
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
-from asgiref.sync import sync_to_async
 from daily import at_night
 from django.contrib import admin
 from django.contrib.auth import get_user_model
-from django.core.handlers.asgi import ASGIHandler
 from django.db import connection
 from django.test import AsyncClient
 from django.urls import path
@@ -27,10 +23,7 @@ from pydantic import BaseModel
 pytest.importorskip("fastmcp")
 
 import httpx2
-from mcp import Client as McpClient
 from mcp import MCPError, types
-from mcp.client.streamable_http import streamable_http_client
-from mcp_message import message_of_2026
 from pydantic_ai import ApprovalRequired, RunContext
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, get_urls, tool
@@ -39,15 +32,14 @@ from agui.contrib.mcp.approvals import claim, version_of
 from agui.contrib.mcp.models import ClientQuestion
 from agui.contrib.mcp.resources import resource
 from agui.contrib.mcp.views import McpView
-from agui.http.tokens import create_token
 from agui.models import AuditRecord
 from agui.runs.shutdown import calls
 from agui.testing import ScriptedModel
-from tests.serving import serve_to_mcp, serving
-from tests.transcript_tools import effects, make_shop
+from tests.calling import PAGE, client_of, fields_of, person_of, raw_of, serve_last, serve_tools, site, text_of
+from tests.serving import serve_to_mcp
+from tests.transcript_tools import effects, make_nothing, make_shop
 
-PAGE = "/agent/mcp/approvals/"
-FAR = datetime(2100, 1, 1, tzinfo=UTC)
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -55,77 +47,22 @@ def mounted(settings: Any) -> None:
     serve_to_mcp(settings, make_shop()[0])
 
 
-@asynccontextmanager
-async def client_of(user: Any, mode: Any, opened: list[Any] | None = None) -> AsyncIterator[McpClient]:
-    """The official client of a user. With `opened`, it opens links for its user."""
-    token = (await sync_to_async(create_token)(user))[1]
-
-    async def elicit(context: Any, params: Any) -> types.ElicitResult:
-        assert opened is not None
-        opened.append(params)
-        return types.ElicitResult(action="accept")
-
-    async with (
-        serving(ASGIHandler(), grace_seconds=10) as url,
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
-        McpClient(
-            streamable_http_client(f"{url}/agent/mcp/", http_client=http),
-            mode=mode,
-            elicitation_callback=None if opened is None else elicit,
-        ) as client,
-    ):
-        yield client
-
-
-def fields_of(page: str) -> dict[str, str]:
-    return dict(re.findall(r'name="(csrfmiddlewaretoken|shown)" value="(\w+)"', page))
-
-
-class Person:
-    """A signed-in browser."""
-
-    def __init__(self, user: Any) -> None:
-        self.http = AsyncClient(enforce_csrf_checks=True)
-        self.http.force_login(user)
-
-    async def read(self, question: ClientQuestion) -> str:
-        response = await self.http.get(f"{PAGE}{question.pk}/")
-        assert response.status_code == 200
-        return response.content.decode()
-
-    async def decide(self, question: ClientQuestion, do: str = "approve", **form: str) -> Any:
-        page = await self.read(question)
-        token = self.http.cookies["csrftoken"].value
-        fields = {"shown": version_of(question), "csrfmiddlewaretoken": token, **fields_of(page)}
-        return await self.http.post(f"{PAGE}{question.pk}/", {**fields, "do": do, **form})
-
-
-async def person_of(user: Any) -> Person:
-    return await sync_to_async(Person)(user)
-
-
-def text_of(result: Any) -> str:
-    (block,) = result.content
-    return str(block.text)
-
-
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_call_waits_is_approved_and_returns_its_result(user: Any, mode: str):
     person = await person_of(user)
     async with client_of(user, mode) as client:
-        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        listed = {tool.name for tool in (await client.list_tools()).tools}
         waits = await client.call_tool("wipe", {"what": "disk"})
         again = await client.call_tool("wipe", {"what": "disk"})
         about = waits.structured_content["approval"]
         question = await ClientQuestion.objects.aget()
         before = await client.call_tool("approval_status", {"id": about["id"]})
         assert effects == []
-        response = await person.decide(question)
-        assert response.status_code == 303
+        assert (await person.decide(question)).status_code == 303
         assert effects == ["wiped disk 1"]
         status = await client.call_tool("approval_status", {"id": about["id"]})
         anew = await client.call_tool("wipe", {"what": "disk"})
-    assert {"wipe", "pay", "approval_status"} <= listed.keys()
+    assert {"wipe", "pay", "approval_status"} <= listed
     assert not waits.is_error
     assert "Nothing was done" in text_of(waits)
     assert about["link"].endswith(f"{PAGE}{question.pk}/")
@@ -135,73 +72,31 @@ async def test_a_call_waits_is_approved_and_returns_its_result(user: Any, mode: 
     # The result is that of one call: the next one is asked about.
     assert anew.structured_content["approval"]["id"] != about["id"]
     assert effects == ["wiped disk 1"]
-    [record] = [record async for record in AuditRecord.objects.all()]
+    record = await AuditRecord.objects.aget()
     assert (record.outcome, record.approved_by, record.via) == ("success", str(user.pk), "mcp: mcp")
 
 
 # --- What the page shows, and what a decision does
 
 
-class Raw:
-    """A client with a token, which sends what it likes."""
-
-    def __init__(self, user: Any, capabilities: Any = None) -> None:
-        self.http = AsyncClient()
-        self.token = {"authorization": f"Bearer {create_token(user)[1]}"}
-        self.capabilities = capabilities or {}
-
-    def message(self, name: str, arguments: Any, **params: Any) -> tuple[dict[str, Any], dict[str, str]]:
-        """The body and the headers of a call."""
-        called = {"name": name, "arguments": arguments, **params}
-        body, headers = message_of_2026("tools/call", name, called, self.capabilities)
-        return body, headers | {"Accept": "application/json, text/event-stream", **self.token}
-
-    async def call(self, name: str, arguments: Any, **params: Any) -> dict[str, Any]:
-        body, headers = self.message(name, arguments, **params)
-        response = await self.http.post("/agent/mcp/", body, content_type="application/json", headers=headers)
-        answer: dict[str, Any] = json.loads(response.content)
-        return answer
-
-    async def waiting(self, name: str = "pay", arguments: Any = None) -> ClientQuestion:
-        """The row of a new call that waits."""
-        answer = await self.call(name, {"amount": 5} if arguments is None else arguments)
-        about = answer["result"]["structuredContent"]["approval"]
-        assert about["state"] == "pending"
-        return await ClientQuestion.objects.aget(pk=about["id"])
-
-    async def status(self, question: ClientQuestion) -> tuple[str, str]:
-        """The state of a call, and the words about it."""
-        result = (await self.call("approval_status", {"id": str(question.pk)}))["result"]
-        about = result.get("structuredContent", {}).get("approval") or result.get("_meta", {}).get("approval", {})
-        return about.get("state", ""), result["content"][0]["text"]
-
-
-async def raw_of(user: Any, capabilities: Any = None) -> Raw:
-    return await sync_to_async(Raw)(user, capabilities)
-
-
-async def test_the_page_asks_the_question_of_the_chat(user: Any):
-    raw, person = await raw_of(user), await person_of(user)
-    question = await raw.waiting("wipe", {"what": "disk"})
-    page = await person.read(question)
-    for words in ("Wipe", "Really wipe it?", "disk", "can't be undone", user.username):
-        assert words in page
-    listed = (await person.http.get(PAGE)).content.decode()
-    assert f'href="{PAGE}{question.pk}/"' in listed
-    counted = await person.http.get(PAGE, headers={"accept": "application/json"})
-    assert counted.json() == {
-        "count": 1,
-        "text": "1 call of another app waits for your approval.",
-        "url": PAGE,
-    }
-
-
-async def test_arguments_are_kept_encrypted_and_secrets_are_shown_to_nobody(user: Any):
+async def test_arguments_are_kept_encrypted_and_secrets_are_shown_to_nobody(user: Any, settings: Any):
+    view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view), path("admin/", admin.site.urls)]})
+    user.is_staff = user.is_superuser = True
+    await user.asave()
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting(arguments={"amount": 5, "pin": "hunter2", "to": "Cleo"})
+    counted = await person.http.get(PAGE, headers={"accept": "application/json"})
+    assert counted.json() == {"count": 1, "text": "1 call of another app waits for your approval.", "url": PAGE}
     assert "hunter2" not in await person.read(question)
     assert "Cleo" not in question.arguments
     assert "hunter2" not in json.dumps(question.form) + question.arguments
+    for address in ("", f"{question.pk}/change/"):
+        shown = (await person.http.get(f"/admin/agui_mcp/clientquestion/{address}")).content.decode()
+        assert "aiting for approval" in shown
+        assert "hunter2" not in shown
+        assert question.arguments not in shown
+    assert "amount: 5" in shown
     await person.decide(question)
     assert effects == ["paid 5 to Cleo with hunter2"]
     await question.arefresh_from_db()
@@ -213,26 +108,22 @@ async def test_arguments_are_kept_encrypted_and_secrets_are_shown_to_nobody(user
 
 
 async def test_what_was_not_touched_arrives_as_it_was_sent(user: Any, settings: Any):
-    registry, got = ToolRegistry(), []
+    got: list[Any] = []
 
-    @tool(registry, requires_approval=True)
     def keep(text: str, number: float, items: list[Any], maybe: str | None = None, flag: bool = False) -> str:
         """Keep what it gets."""
         got.append((text, number, items, maybe, flag))
         return "kept"
 
-    serve_to_mcp(settings, registry)
+    serve_tools(settings, keep, requires_approval=True)
     raw, person = await raw_of(user), await person_of(user)
     sent = {"text": "\na\r\nb  ", "number": 1e3, "items": [1.0, {"b": 1, "a": "\u202e"}, None]}
     question = await raw.waiting("keep", sent)
     page = await person.read(question)
     names = re.findall(r'(?:id|name)="(argument-\d)"', page)
-    texts = {
-        name: html.unescape(text)
-        for name, text in re.findall(r'<textarea[^>]*name="(argument-\d)"[^>]*>\n(.*?)</textarea>', page, re.S)
-    }
+    texts = re.findall(r'<textarea[^>]*name="(argument-\d)"[^>]*>\n(.*?)</textarea>', page, re.S)
     # A browser sends each end of a line as CR LF.
-    form = {name: text.replace("\n", "\r\n") for name, text in texts.items()}
+    form = {name: html.unescape(text).replace("\n", "\r\n") for name, text in texts}
     assert len(form) == 4
     assert len(set(names)) == 5
     assert "characters that can't be seen" in page
@@ -241,15 +132,13 @@ async def test_what_was_not_touched_arrives_as_it_was_sent(user: Any, settings: 
 
 
 async def test_text_that_imitates_the_page_is_inert(user: Any, settings: Any):
-    registry = ToolRegistry()
     fake = '</textarea></p><form action="https://evil.example"><button name="do" value="approve">Deny</button><script>'
 
-    @tool(registry, requires_approval=True, summary=f"Tidy\n{fake}")
     def tidy(ctx: RunContext[AgentDeps], text: str, options: dict[str, Any]) -> str:
         """Tidy up."""
         return fake
 
-    serve_to_mcp(settings, registry)
+    serve_tools(settings, tidy, requires_approval=True, summary=f"Tidy\n{fake}")
     raw, person = await raw_of(user), await person_of(user)
     honest = await person.read(await raw.waiting("tidy", {"text": "a", "options": {}}))
     question = await raw.waiting("tidy", {"text": fake, "options": {fake: fake}})
@@ -298,33 +187,33 @@ async def test_reading_changes_nothing_and_is_for_nobody_else(user: Any, other: 
 # --- Links, for clients that open them
 
 
-async def test_a_client_of_2026_opens_the_page_for_its_user(user: Any):
-    person, opened = await person_of(user), []
-    async with client_of(user, "auto", opened) as client:
-        waits = await client.call_tool("wipe", {"what": "disk"})
-        question = await ClientQuestion.objects.aget()
-        await person.decide(question)
-        done = await client.call_tool("wipe", {"what": "disk"})
-    assert [request.url.endswith(f"{PAGE}{question.pk}/") for request in opened] == [True]
-    # Opening the page approves nothing.
-    assert "Nothing was done" in text_of(waits)
-    assert done.structured_content == {"wiped": "disk"}
-    assert effects == ["wiped disk 1"]
-
-
-async def test_a_client_of_2025_opens_the_page_for_its_user(user: Any):
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_client_opens_the_page_for_its_user(user: Any, mode: str):
     person = await person_of(user)
-    async with client_of(user, "legacy", []) as client:
-        with pytest.raises(MCPError) as asked:
-            await client.call_tool("wipe", {"what": "disk"})
+    opened: list[Any] = []
+
+    def open_link(params: Any) -> types.ElicitResult:
+        opened.append(params)
+        return types.ElicitResult(action="accept")
+
+    async with client_of(user, mode, open_link) as client:
+        if mode == "auto":
+            told = text_of(await client.call_tool("wipe", {"what": "disk"}))
+            about = opened[0].model_dump()
+        else:
+            with pytest.raises(MCPError) as asked:
+                await client.call_tool("wipe", {"what": "disk"})
+            assert asked.value.error.code == -32042
+            told = asked.value.error.message
+            [about] = asked.value.error.data["elicitations"]
         question = await ClientQuestion.objects.aget()
         await person.decide(question)
         done = await client.call_tool("wipe", {"what": "disk"})
-    assert asked.value.error.code == -32042
-    [about] = asked.value.error.data["elicitations"]
     assert about["url"].endswith(f"{PAGE}{question.pk}/")
     assert about["mode"] == "url"
-    assert "Nothing was done" in asked.value.error.message
+    assert len(opened) == (mode == "auto")
+    # Opening the page approves nothing.
+    assert "Nothing was done" in told
     assert done.structured_content == {"wiped": "disk"}
     assert effects == ["wiped disk 1"]
 
@@ -343,7 +232,7 @@ async def test_forged_posts_execute_nothing(user: Any, other: Any, clock: Any, t
     theirs = fields_of(await stranger.read(await (await raw_of(other)).waiting()))
     chance = random.Random(39)  # noqa: S311 # no secret
     late = await raw.waiting("pay", {"amount": 99})
-    await ClientQuestion.objects.filter(pk=late.pk).aupdate(expires_at=datetime(2020, 1, 1, tzinfo=UTC))
+    await ClientQuestion.objects.filter(pk=late.pk).aupdate(expires_at=LONG_AGO)
     for _ in range(times):
         noise = "".join(chance.choices("0123456789abcdef", k=16))
         yes = {**fields, "do": "approve"}
@@ -375,11 +264,8 @@ async def test_of_decisions_at_once_one_counts(user: Any):
     question = await raw.waiting()
     fields = fields_of(await person.read(question))
     cookies = {name: morsel.value for name, morsel in person.http.cookies.items()}
-    async with (
-        serving(ASGIHandler(), grace_seconds=10) as url,
-        httpx2.AsyncClient(cookies=cookies, timeout=60) as http,
-    ):
-        address = f"{url}{PAGE}{question.pk}/"
+    async with site() as url, httpx2.AsyncClient(cookies=cookies, timeout=60) as http:
+        address = f"{url}approvals/{question.pk}/"
         forms = [{**fields, "do": "deny" if n % 3 == 2 else "approve"} for n in range(9)]
         answers = await asyncio.gather(*(http.post(address, data=form) for form in forms))
     assert sorted(answer.status_code for answer in answers) == [303, *[409] * 8]
@@ -390,41 +276,30 @@ async def test_of_decisions_at_once_one_counts(user: Any):
 @pytest.mark.database
 async def test_the_same_call_at_once_waits_once(user: Any):
     raw = await raw_of(user)
-    body, headers = raw.message("pay", {"amount": 5})
-    async with (
-        serving(ASGIHandler(), grace_seconds=10) as url,
-        httpx2.AsyncClient(headers=headers, timeout=60) as http,
-    ):
-        answers = await asyncio.gather(*(http.post(f"{url}/agent/mcp/", json=body) for _ in range(8)))
+    body, headers = raw.message("tools/call", "pay", name="pay", arguments={"amount": 5})
+    async with site() as url, httpx2.AsyncClient(headers=headers, timeout=60) as http:
+        answers = await asyncio.gather(*(http.post(url, json=body) for _ in range(8)))
     question = await ClientQuestion.objects.aget()
     assert all(str(question.pk) in answer.text for answer in answers)
 
 
 def row_of(user: Any, text: str, **fields: Any) -> ClientQuestion:
-    about = {"state": "pending", "form": {}, "arguments": text, "call": text, "expires_at": FAR, **fields}
-    return ClientQuestion.objects.create(user=user, **about)
+    about = {"state": "pending", "form": {"title": "x", "question": "y"}, "arguments": text, "call": text}
+    return ClientQuestion(user=user, expires_at=datetime(2100, 1, 1, tzinfo=UTC), **about, **fields)
 
 
 def test_a_call_is_claimed_as_it_was_read_and_in_time(user: Any):
-    row = row_of(user, "shown")
-    ClientQuestion.objects.update(arguments="changed meanwhile")
+    row, late = row_of(user, "shown"), row_of(user, "late")
+    late.expires_at = LONG_AGO
+    ClientQuestion.objects.bulk_create([row, late])
+    ClientQuestion.objects.filter(pk=row.pk).update(arguments="changed meanwhile")
     assert not claim(row)
-    assert not claim(row_of(user, "late", expires_at=datetime(2020, 1, 1, tzinfo=UTC)))
+    assert not claim(late)
 
 
 @pytest.mark.database
 def test_of_threads_at_once_one_claims_a_call(user: Any):
-    rows = [
-        ClientQuestion.objects.create(
-            user=user,
-            state="pending",
-            form={},
-            arguments=str(n),
-            call=str(n),
-            expires_at=datetime(2100, 1, 1, tzinfo=UTC),
-        )
-        for n in range(10)
-    ]
+    rows = ClientQuestion.objects.bulk_create(row_of(user, str(n)) for n in range(10))
     start = threading.Barrier(4)
 
     def claim_all() -> list[bool]:
@@ -476,21 +351,12 @@ async def test_a_call_whose_process_has_died_never_runs_again(user: Any, clock: 
 
 
 async def test_a_server_that_ends_says_so(user: Any, settings: Any):
-    registry, begun = ToolRegistry(), asyncio.Event()
-
-    @tool(registry, requires_approval=True)
-    async def last() -> str:
-        """Last for ever."""
-        begun.set()
-        await asyncio.Event().wait()
-        return "done"
-
-    serve_to_mcp(settings, registry)
+    gate = serve_last(settings, requires_approval=True)
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting("last", {})
     async with asyncio.timeout(60):
         deciding = asyncio.create_task(person.decide(question))
-        await begun.wait()
+        await gate.reached.wait()
         [at_work] = calls
         at_work.cancel()
         await deciding
@@ -499,76 +365,42 @@ async def test_a_server_that_ends_says_so(user: Any, settings: Any):
 
 async def test_a_call_outlives_the_page(user: Any, settings: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pages, "SHOW_SECONDS", 0.5)
-    registry, go_on = ToolRegistry(), asyncio.Event()
-
-    @tool(registry, requires_approval=True)
-    async def last() -> str:
-        """Last until it is let go."""
-        await go_on.wait()
-        return "done"
-
-    serve_to_mcp(settings, registry)
+    gate = serve_last(settings, requires_approval=True)
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting("last", {})
     async with asyncio.timeout(60):
         assert (await person.decide(question)).status_code == 303
         assert "at work" in await person.read(question)
-        go_on.set()
+        gate.opened.set()
         await asyncio.wait(calls)
-    assert await raw.status(question) == ("done", "done")
+    assert await raw.status(question) == ("done", "at last")
 
 
 # --- Sizes, keys, and who can't be asked
 
 
 async def test_hostile_sizes(user: Any, settings: Any):
-    registry = make_shop()[0]
+    settings.AGUI = {**settings.AGUI, "MAX_RESULT_BYTES": 10_000_000}
 
-    @tool(registry, requires_approval=True)
     def gather(what: str, options: dict[str, int]) -> str:
-        """Gather anything."""
-        return "gathered"
+        """Gather anything, and return much."""
+        return "x" * 3_000_000
 
-    serve_to_mcp(settings, registry)
+    serve_tools(settings, gather, requires_approval=True)
     raw, person = await raw_of(user), await person_of(user)
-    too_large = (await raw.call("wipe", {"what": "x" * 300_000}))["result"]
-    assert (too_large["isError"], "too large" in too_large["content"][0]["text"]) == (True, True)
+    too_large = (await raw.call("gather", {"what": "x" * 300_000, "options": {}}))["result"]
+    assert (too_large["isError"], "too large" in text_of(too_large)) == (True, True)
     large = await raw.waiting("gather", {"what": "\u202e<" * 10_000, "options": {f"x{n}": n for n in range(5000)}})
     assert len(json.dumps(large.form)) < 100_000
     page = await person.read(large)
     assert len(page) < 2_000_000
-    await ClientQuestion.objects.abulk_create(
-        ClientQuestion(
-            user=user,
-            scope=large.scope,
-            caller="x",
-            call=str(n),
-            state="pending",
-            form={"title": "x", "question": "y"},
-            arguments="z",
-            expires_at=large.expires_at,
-        )
-        for n in range(49)
-    )
-    flood = (await raw.call("pay", {"amount": 1}))["result"]
-    assert (flood["isError"], "Too many calls" in flood["content"][0]["text"]) == (True, True)
+    rows = [row_of(user, str(n), scope=large.scope, caller="x") for n in range(49)]
+    await ClientQuestion.objects.abulk_create(rows)
+    flood = (await raw.call("gather", {"what": "", "options": {}}))["result"]
+    assert (flood["isError"], "Too many calls" in text_of(flood)) == (True, True)
     assert (await person.http.get(PAGE)).status_code == 200
-
-
-async def test_a_large_result_is_not_kept(user: Any, settings: Any):
-    settings.AGUI = {**settings.AGUI, "MAX_RESULT_BYTES": 10_000_000}
-    registry = ToolRegistry()
-
-    @tool(registry, requires_approval=True)
-    def fill() -> str:
-        """Return much."""
-        return "x" * 3_000_000
-
-    serve_to_mcp(settings, registry)
-    raw, person = await raw_of(user), await person_of(user)
-    question = await raw.waiting("fill", {})
-    await person.decide(question)
-    assert await raw.status(question) == ("done", "The result is too large to be kept.")
+    await person.decide(large)
+    assert await raw.status(large) == ("done", "The result is too large to be kept.")
 
 
 async def test_a_change_of_the_key(user: Any, settings: Any):
@@ -597,23 +429,15 @@ async def test_a_value_of_another_row_is_not_read(user: Any):
     assert effects == []
 
 
-async def test_a_visitor_can_approve_nothing(settings: Any, transactional_db: None):
-    view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])), require_authenticated=False)
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
-    visitor = Raw.__new__(Raw)
-    visitor.http, visitor.capabilities, visitor.token = AsyncClient(), {}, {}
-    assert "Unknown tool" in (await visitor.call("pay", {"amount": 5}))["error"]["message"]
-    asked = (await visitor.call("transfer", {"amount": 5}))["result"]
-    assert "only be given in the chat" in asked["content"][0]["text"]
+@pytest.mark.parametrize("who", ["visitor", "user without the page"])
+async def test_who_can_not_be_asked_makes_nothing_wait(user: Any, settings: Any, who: str):
+    view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])), require_authenticated=who != "visitor")
+    patterns = get_urls(view) if who == "visitor" else [path("agent/mcp/", McpView(view.endpoint))]
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    raw = await raw_of(None if who == "visitor" else user)
+    assert "Unknown tool" in (await raw.call())["error"]["message"]
+    assert "only be given in the chat" in text_of((await raw.call("transfer"))["result"])
     assert not await ClientQuestion.objects.aexists()
-
-
-async def test_without_the_page_nothing_waits(user: Any, settings: Any):
-    view = McpView(DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([]))).endpoint)
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [path("agent/mcp/", view)]})
-    raw = await raw_of(user)
-    assert "Unknown tool" in (await raw.call("pay", {"amount": 5}))["error"]["message"]
-    assert "only be given in the chat" in (await raw.call("transfer", {"amount": 5}))["result"]["content"][0]["text"]
 
 
 class Receipt(BaseModel):
@@ -651,7 +475,7 @@ async def test_a_tool_with_a_schema_of_its_results_may_wait(user: Any, settings:
 
 
 async def test_a_resource_asks_for_nothing(user: Any, settings: Any):
-    registry = make_shop()[0]
+    registry = make_nothing()[0]
 
     @resource(registry, "shop://stock")
     def stock(ctx: RunContext[AgentDeps]) -> str:
@@ -659,35 +483,9 @@ async def test_a_resource_asks_for_nothing(user: Any, settings: Any):
         raise ApprovalRequired
 
     serve_to_mcp(settings, registry)
-    async with client_of(user, "auto") as client:
+    async with client_of(user) as client:
         with pytest.raises(MCPError, match="only be given in the chat"):
             await client.read_resource("shop://stock")
-    assert not await ClientQuestion.objects.aexists()
-
-
-async def test_the_admin_shows_what_waits_and_no_secret(user: Any, settings: Any):
-    view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view), path("admin/", admin.site.urls)]})
-    question = await (await raw_of(user)).waiting(arguments={"amount": 5, "pin": "hunter2"})
-    user.is_staff = user.is_superuser = True
-    await user.asave()
-    person = await person_of(user)
-    for address in ("", f"{question.pk}/change/"):
-        shown = (await person.http.get(f"/admin/agui_mcp/clientquestion/{address}")).content.decode()
-        assert "Waiting for approval" in shown or "waiting for approval" in shown
-        assert "hunter2" not in shown
-        assert question.arguments not in shown
-    assert "amount: 5" in shown
-
-
-async def test_who_needs_no_approval_has_no_status_tool(user: Any, settings: Any):
-    registry = ToolRegistry()
-
-    @tool(registry)
-    def echo(text: str) -> str:
-        """Repeat a text."""
-        return text
-
-    serve_to_mcp(settings, registry)
-    async with client_of(user, "auto") as client:
+        # Who needs no approval has no tool for its status.
         assert [tool.name for tool in (await client.list_tools()).tools] == ["echo"]
+    assert not await ClientQuestion.objects.aexists()

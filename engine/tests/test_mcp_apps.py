@@ -30,6 +30,7 @@ from tests.serving import serving
 pytestmark = pytest.mark.django_db(transaction=True)
 
 APPS = "/mcp-agent/mcp/apps/"
+INVALID = {"error": "Invalid or expired requestState"}
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +42,8 @@ async def no_connection_outlives_its_test() -> AsyncIterator[None]:
 class Site:
     """The project with the shop's server, and a person in a browser."""
 
-    def __init__(self, user: Any, settings: Any, path: Path) -> None:
+    def __init__(self, user: Any, client: Client, settings: Any, path: Path) -> None:
+        self.client = client
         self.shop = Shop()
         self.llm = ScriptedModel([call("shop_orders", customer="Ada", _id="c1"), say("Done.")])
         self.browser = AsyncClient()
@@ -61,11 +63,19 @@ class Site:
             self._path.write_text(json.dumps({"mcpServers": servers}))
             mcp = {"TIMEOUT_SECONDS": 60.0, "CONFIG": self._path}
             self._settings.AGUI = {**self._settings.AGUI, "MCP": mcp, **more}
-            view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=self.llm))
-            patterns = [*get_urls(view, "mcp-agent/"), *urls.urlpatterns]
-            self._settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+            self.mount(ToolRegistry())
             await self.browser.aforce_login(self.user)
             yield self
+
+    def mount(self, registry: ToolRegistry) -> None:
+        view = DjangoAGUIView(registry, AgentConfig(model=self.llm))
+        patterns = [*get_urls(view, "mcp-agent/"), *urls.urlpatterns]
+        self._settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+
+    async def activities(self) -> list[Any]:
+        """What is shown of a run in which the model lists the orders."""
+        self.client.prefix = "/mcp-agent/"
+        return [event for event in await self.client.run("Orders") if event["type"] == "ACTIVITY_SNAPSHOT"]
 
     async def frame(self, server: str = "shop", uri: str = URI, **headers: str) -> Any:
         return await self.browser.get(APPS, {"server": server, "uri": uri}, headers=headers)
@@ -76,13 +86,20 @@ class Site:
             body["answer"] = answer
         return (await self.browser.post(APPS, body, content_type="application/json")).json()
 
+    async def asked(self) -> Any:
+        """An approval of the call that cancels the order 7, which the user was asked for."""
+        asked = await self.call("cancel", number=7)
+        assert self.shop.done == []
+        assert asked["question"]["message"] == 'Run "Shop cancel"?\nnumber: 7'
+        return {"id": asked["question"]["id"], "approved": True}
+
     async def call(self, name: str, answer: Any = None, server: str = "shop", **arguments: Any) -> Any:
         return await self.ask("tools/call", {"name": name, "arguments": arguments}, server=server, answer=answer)
 
 
 @pytest.fixture
-def site(user: Any, settings: Any, tmp_path: Path) -> Site:
-    return Site(user, settings, tmp_path / "mcp.json")
+def site(client: Client, user: Any, settings: Any, tmp_path: Path) -> Site:
+    return Site(user, client, settings, tmp_path / "mcp.json")
 
 
 def directives(header: str) -> dict[str, str]:
@@ -92,11 +109,9 @@ def directives(header: str) -> dict[str, str]:
 # --- What the thread keeps and the model reads
 
 
-async def test_a_result_is_shown_in_its_app_and_the_model_reads_what_it_read_before(client: Client, site: Site):
+async def test_a_result_is_shown_in_its_app_and_the_model_reads_what_it_read_before(site: Site):
     async with site.open():
-        client.prefix = "/mcp-agent/"
-        events = await client.run("Orders")
-        [shown] = [event for event in events if event["type"] == "ACTIVITY_SNAPSHOT"]
+        [shown] = await site.activities()
         assert shown["activityType"] == "mcp-apps"
         assert shown["content"]["result"].pop("_meta")["secret"] == "for the app"
         assert shown["content"] == {
@@ -116,29 +131,25 @@ async def test_a_result_is_shown_in_its_app_and_the_model_reads_what_it_read_bef
         # The model has no tool that is for apps alone.
         assert set(site.llm.requests[0].tools) >= {"shop_orders", "shop_secrets", "other_add"}
         assert not {"shop_refresh", "shop_cancel", "shop_broken"} & set(site.llm.requests[0].tools)
-        thread = await client.thread()
+        thread = await site.client.thread()
         kept = [message for message in thread["messages"] if message["role"] == "activity"]
         assert [message["content"]["text"] for message in kept] == ["2 orders of Ada"]
 
 
 @pytest.mark.parametrize("apps", [False, None])
-async def test_without_the_project_s_word_a_server_shows_no_app(client: Client, site: Site, apps: Any):
+async def test_without_the_project_s_word_a_server_shows_no_app(site: Site, apps: Any):
     async with site.open(apps=apps):
-        client.prefix = "/mcp-agent/"
-        events = await client.run("Orders")
-        assert [event for event in events if event["type"] == "ACTIVITY_SNAPSHOT"] == []
+        assert await site.activities() == []
         assert (await site.frame()).status_code == 404
         assert (await site.browser.post(APPS, {"server": "shop"}, content_type="application/json")).status_code == 400
         assert await site.call("refresh") == {"error": "not_found", "message": "There is no such app."}
     assert site.shop.done == []
 
 
-async def test_a_result_that_is_too_large_is_not_shown(client: Client, site: Site, caplog: Any):
+async def test_a_result_that_is_too_large_is_not_shown(site: Site, caplog: Any):
     site.llm = ScriptedModel([call("shop_orders", customer="A" * 2000, _id="c1"), say("Done.")])
     async with site.open(MAX_RESULT_BYTES=1000):
-        client.prefix = "/mcp-agent/"
-        events = await client.run("Orders")
-    assert [event for event in events if event["type"] == "ACTIVITY_SNAPSHOT"] == []
+        assert await site.activities() == []
     assert "Not showing the app of tool 'orders'" in caplog.text
 
 
@@ -170,53 +181,44 @@ async def test_frame_has_the_app_inside_a_policy_of_the_project(site: Site):
 
 
 @pytest.mark.parametrize("escape", ['"></iframe><script>top.x=1</script>', "'>", "&quot;><b>", "</script><script>"])
-async def test_html_of_an_app_stays_in_its_frame(site: Site, escape: str):
+async def test_html_of_an_app_stays_in_its_frame_with_the_network_that_the_project_allows(site: Site, escape: str):
     site.shop.html = escape
-    async with site.open():
-        page = (await site.frame()).content.decode()
+    site.shop.csp = {"connectDomains": ["https://api.example.com"], "resourceDomains": ["https://cdn.example.com"]}
+    async with site.open(apps={"connectDomains": ["https://api.example.com"]}):
+        frame = await site.frame()
+    page, told = frame.content.decode(), directives(frame["Content-Security-Policy"])
     assert page.count("<script>") == page.count("</script>") == page.count("</iframe>") == 1
+    assert told["connect-src"] == "https://api.example.com"
+    assert told["script-src"] == "'unsafe-inline'"
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"server": "other"}, {"server": "nobody"}, {"server": ""}, {"uri": "ui://shop/data.json"}, {"uri": ""},
-        {"uri": "file:///etc/shop.conf"}, {"uri": "ui://shop/none.html"}, {"uri": "https://evil.example/"},
-    ],
-)  # fmt: skip
-async def test_frame_shows_only_what_a_tool_of_that_server_names(site: Site, query: Any):
+async def test_frame_shows_only_what_a_tool_of_that_server_names(site: Site):
     async with site.open():
-        assert (await site.frame(**query)).status_code == 404
-    assert site.shop.reads == 0
+        for query in [
+            *({"server": server} for server in ("other", "nobody", "")),
+            *({"uri": uri} for uri in ("ui://shop/data.json", "", "file:///etc/shop.conf", "ui://shop/none.html")),
+            {"uri": "https://evil.example/"},
+        ]:
+            assert (await site.frame(**query)).status_code == 404, query
+        for dest in ("document", "empty", "object"):
+            assert (await site.frame(**{"Sec-Fetch-Dest": dest})).status_code == 404, dest
+        assert site.shop.reads == 0
+        assert (await site.frame(**{"Sec-Fetch-Dest": "iframe"})).status_code == 200
 
 
-async def test_app_that_is_no_app_or_too_large_is_not_shown(site: Site, monkeypatch: Any):
+async def test_app_that_is_too_large_or_no_app_is_not_shown_and_few_documents_are_kept(site: Site, monkeypatch: Any):
+    monkeypatch.setattr(app_documents, "MAX_KEPT", 1)
     monkeypatch.setattr(app_documents, "MAX_APP_BYTES", len(HTML) - 1)
     async with site.open():
         assert (await site.frame()).status_code == 404
         monkeypatch.setattr(app_documents, "MAX_APP_BYTES", len(HTML))
-        assert (await site.frame()).status_code == 200
+        site.shop.reads = 0
+        for uri, reads in ((URI, 1), (OTHER_URI, 2), (OTHER_URI, 2), (URI, 3)):
+            assert (await site.frame(uri=uri)).status_code == 200
+            assert site.shop.reads == reads
     site.shop.mime = "text/html"
     async with site.open():
         assert (await site.frame()).status_code == 404
-
-
-async def test_few_documents_are_kept_for_a_connection(site: Site, monkeypatch: Any):
-    monkeypatch.setattr(app_documents, "MAX_KEPT", 1)
-    async with site.open():
-        assert (await site.frame()).status_code == 200
-        assert (await site.frame(uri=OTHER_URI)).status_code == 200
-        assert site.shop.reads == 2
-        assert (await site.frame(uri=OTHER_URI)).status_code == 200
-        assert site.shop.reads == 2
-        assert (await site.frame()).status_code == 200
-        assert site.shop.reads == 3
-
-
-@pytest.mark.parametrize(("dest", "status"), [("iframe", 200), ("document", 404), ("empty", 404), ("object", 404)])
-async def test_app_is_no_page_of_its_own(site: Site, dest: str, status: int):
-    async with site.open():
-        assert (await site.frame(**{"Sec-Fetch-Dest": dest})).status_code == status
 
 
 async def test_project_without_the_library_has_no_apps(client: Client, user: Any, monkeypatch: Any):
@@ -267,14 +269,6 @@ def test_network_is_what_the_server_declares_and_the_project_allows(declared: An
     assert directives(policy(declared, AppDomains()))["connect-src"] == "'none'"
 
 
-async def test_declared_network_reaches_the_header_if_the_project_allows_it(site: Site):
-    site.shop.csp = {"connectDomains": ["https://api.example.com"], "resourceDomains": ["https://cdn.example.com"]}
-    async with site.open(apps={"connectDomains": ["https://api.example.com"]}):
-        told = directives((await site.frame())["Content-Security-Policy"])
-    assert told["connect-src"] == "https://api.example.com"
-    assert told["script-src"] == "'unsafe-inline'"
-
-
 @pytest.mark.parametrize(
     "apps",
     [
@@ -284,19 +278,22 @@ async def test_declared_network_reaches_the_header_if_the_project_allows_it(site
     ],
 )  # fmt: skip
 def test_wrong_domains_are_named(tmp_path: Path, apps: Any):
-    path = tmp_path / "mcp.json"
-    path.write_text(json.dumps({"mcpServers": {"shop": {"command": "x", "apps": apps}}}))
     with pytest.raises(ValueError, match=r"the server 'shop': 'apps'"):
-        read_servers(path)
+        servers_with(tmp_path, apps)
+
+
+def servers_with(folder: Path, apps: Any) -> Any:
+    path = folder / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"shop": {"command": "x", "apps": apps}}}))
+    return read_servers(path)
 
 
 def test_apps_need_the_part_that_shows_them(tmp_path: Path, monkeypatch: Any):
-    path = tmp_path / "mcp.json"
-    path.write_text(json.dumps({"mcpServers": {"shop": {"command": "x", "apps": True}}}))
-    check_apps(read_servers(path))
+    servers = servers_with(tmp_path, True)
+    check_apps(servers)
     monkeypatch.setattr("django.apps.apps.is_installed", lambda name: False)
     with pytest.raises(ImproperlyConfigured, match=r"add \"agui.contrib.views\" to INSTALLED_APPS"):
-        check_apps(read_servers(path))
+        check_apps(servers)
 
 
 @pytest.mark.parametrize(
@@ -322,21 +319,23 @@ def test_a_server_says_of_a_tool_which_app_it_has_and_whom_it_is_for(meta: Any, 
 # --- Its calls
 
 
-async def test_app_calls_a_harmless_tool_and_the_call_is_audited(site: Site):
-    async with site.open():
+async def test_app_calls_harmless_tools_which_are_audited_and_count_for_the_limits(site: Site):
+    async with site.open(THROTTLE={"USER": "2/day"}):
         answer = await site.call("refresh")
+        record = await AuditRecord.objects.aget()
+        assert "isError" in (await site.call("refresh"))["result"]
+        refused = (await site.call("refresh"))["result"]
     assert answer["result"]["structuredContent"] == {"calls": 1}
-    record = await AuditRecord.objects.aget()
     assert (record.tool_name, record.outcome, record.via) == ("shop_refresh", "success", "mcp: app of shop")
     assert record.user_id == site.user.pk
+    assert refused["isError"] is True
+    assert "Try again in" in refused["content"][0]["text"]
+    assert site.shop.done == ["refresh", "refresh"]
 
 
 async def test_app_s_destructive_call_waits_for_the_user_and_runs_once(site: Site):
     async with site.open():
-        asked = await site.call("cancel", number=7)
-        assert site.shop.done == []
-        assert asked["question"]["message"] == 'Run "Shop cancel"?\nnumber: 7'
-        yes = {"id": asked["question"]["id"], "approved": True}
+        yes = await site.asked()
         # The answer holds for these arguments, this tool and this user.
         other = await site.call("cancel", answer=yes, number=8)
         assert other["question"]["id"] != yes["id"]
@@ -344,112 +343,65 @@ async def test_app_s_destructive_call_waits_for_the_user_and_runs_once(site: Sit
         site.shop.done.clear()
         answer = await site.call("cancel", answer=yes, number=7)
         assert answer["result"]["content"] == [{"type": "text", "text": "cancelled 7"}]
-        assert await site.call("cancel", answer=yes, number=7) == {"error": "Invalid or expired requestState"}
+        assert await site.call("cancel", answer=yes, number=7) == INVALID
     assert site.shop.done == ["cancel 7"]
     record = await AuditRecord.objects.aget(tool_name="shop_cancel")
     assert (record.outcome, record.approved_by) == ("success", str(site.user.pk))
 
 
-async def test_user_says_no(site: Site):
+async def test_answer_that_is_no_or_forged_or_of_somebody_else_or_late_approves_nothing(site: Site, other: Any):
     async with site.open():
-        asked = await site.call("cancel", number=7)
-        no = {"id": asked["question"]["id"], "approved": False}
-        answer = await site.call("cancel", answer=no, number=7)
+        yes = await site.asked()
+        answer = await site.call("cancel", answer={**yes, "approved": False}, number=7)
         assert answer["result"]["isError"] is True
-        yes = {"id": asked["question"]["id"], "approved": True}
-        assert await site.call("cancel", answer=yes, number=7) == {"error": "Invalid or expired requestState"}
-    assert site.shop.done == []
-    assert (await AuditRecord.objects.aget()).outcome == "denied"
-
-
-@pytest.mark.parametrize("forged", ["", "x", "00000000-0000-4000-8000-000000000000"])
-async def test_forged_answer_approves_nothing(site: Site, forged: str):
-    async with site.open():
-        answer = await site.call("cancel", answer={"id": forged, "approved": True}, number=7)
-    assert "result" not in answer
-    assert site.shop.done == []
-
-
-async def test_answer_of_another_user_or_browser_approves_nothing(site: Site, other: Any):
-    async with site.open():
-        asked = await site.call("cancel", number=7)
-        yes = {"id": asked["question"]["id"], "approved": True}
+        assert (await AuditRecord.objects.aget()).outcome == "denied"
+        assert await site.call("cancel", answer=yes, number=7) == INVALID
+        for forged in ("", "x", "00000000-0000-4000-8000-000000000000"):
+            answer = await site.call("cancel", answer={"id": forged, "approved": True}, number=7)
+            assert "result" not in answer
+        late = await site.asked()
+        await ClientQuestion.objects.aupdate(expires_at="2020-01-01T00:00Z")
+        assert await site.call("cancel", answer=late, number=7) == INVALID
+        yes = await site.asked()
         for user in (other, site.user):
             site.browser = AsyncClient()
             await site.browser.aforce_login(user)
-            assert await site.call("cancel", answer=yes, number=7) == {"error": "Invalid or expired requestState"}
+            assert await site.call("cancel", answer=yes, number=7) == INVALID
     assert site.shop.done == []
 
 
-async def test_late_answer_approves_nothing(site: Site):
+async def test_app_reaches_only_its_server_s_tools_that_are_for_apps(site: Site):
     async with site.open():
-        asked = await site.call("cancel", number=7)
-        await ClientQuestion.objects.aupdate(expires_at="2020-01-01T00:00Z")
-        yes = {"id": asked["question"]["id"], "approved": True}
-        assert await site.call("cancel", answer=yes, number=7) == {"error": "Invalid or expired requestState"}
-    assert site.shop.done == []
-
-
-@pytest.mark.parametrize(
-    ("server", "name"),
-    [
-        ("shop", "secrets"), ("shop", "nothing"), ("shop", "other_add"), ("shop", "add"), ("shop", "shop_refresh"),
-        ("shop", ""), ("shop", "../other/add"),
-    ],
-)  # fmt: skip
-async def test_app_reaches_only_its_server_s_tools_that_are_for_apps(site: Site, server: str, name: str):
-    async with site.open():
-        assert await site.call(name, server=server) == {"error": "This tool is not for apps."}
+        for name in ("secrets", "nothing", "other_add", "add", "shop_refresh", "", "../other/add"):
+            assert await site.call(name) == {"error": "This tool is not for apps."}, name
     assert site.shop.done == []
     assert not await AuditRecord.objects.aexists()
 
 
-async def test_tool_whose_name_the_project_has_is_not_for_apps(site: Site):
-    def shop_refresh() -> str:
-        """Refresh."""
-        return ""
-
-    async with site.open():
-        view = DjangoAGUIView(registry := ToolRegistry(), AgentConfig(model=site.llm))
-        registry.add(shop_refresh)
-        site._settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view, "mcp-agent/")]})
-        assert await site.call("refresh") == {"error": "This tool is not for apps."}
-    assert site.shop.done == []
-
-
-async def test_auto_confirm_exempts_a_tool_for_apps_too(site: Site):
+async def test_tool_whose_name_the_project_has_is_not_for_apps_and_auto_confirm_counts_for_them(site: Site):
+    registry = ToolRegistry()
+    registry.add(lambda: "", name="shop_refresh", description="Refresh.")
     async with site.open(AUTO_CONFIRM=["shop_cancel"]):
+        site.mount(registry)
+        assert await site.call("refresh") == {"error": "This tool is not for apps."}
+        assert site.shop.done == []
         assert (await site.call("cancel", number=7))["result"]["content"][0]["text"] == "cancelled 7"
 
 
-async def test_failing_call_fails_alone(site: Site):
+async def test_call_that_fails_or_is_none_fails_alone(site: Site):
+    wrong = {"name": "cancel", "arguments": {"number": "x"}}
     async with site.open():
+        for params in ({}, {"name": 1}, {"name": "refresh", "arguments": "x"}, {"name": None}):
+            assert await site.ask("tools/call", params) == {"error": "This is no call of a tool."}
+        assert site.shop.done == []
         answer = await site.call("broken")
         assert answer["result"]["content"] == [{"type": "text", "text": "no luck"}]
         assert answer["result"]["isError"] is True
         assert (await AuditRecord.objects.aget()).outcome == "failed"
-        wrong = await site.ask("tools/call", {"name": "cancel", "arguments": {"number": "x"}})
-        yes = {"id": wrong["question"]["id"], "approved": True}
-        answer = await site.ask("tools/call", {"name": "cancel", "arguments": {"number": "x"}}, answer=yes)
+        asked = await site.ask("tools/call", wrong)
+        answer = await site.ask("tools/call", wrong, answer={"id": asked["question"]["id"], "approved": True})
         assert answer["result"]["isError"] is True
         assert (await site.call("refresh"))["result"]["isError"] is False
-
-
-async def test_calls_of_apps_count_for_the_limits(site: Site):
-    async with site.open(THROTTLE={"USER": "2/day"}):
-        assert "isError" in (await site.call("refresh"))["result"]
-        await site.call("refresh")
-        refused = (await site.call("refresh"))["result"]
-    assert refused["isError"] is True
-    assert "Try again in" in refused["content"][0]["text"]
-    assert site.shop.done == ["refresh", "refresh"]
-
-
-@pytest.mark.parametrize("params", [{}, {"name": 1}, {"name": "refresh", "arguments": "x"}, {"name": None}])
-async def test_call_that_is_none_is_refused(site: Site, params: Any):
-    async with site.open():
-        assert await site.ask("tools/call", params) == {"error": "This is no call of a tool."}
-    assert site.shop.done == []
 
 
 # --- What it reads
@@ -471,16 +423,13 @@ async def test_app_reads_what_its_server_offers_to_apps(site: Site):
 # --- Who may ask
 
 
-async def test_apps_are_for_people_who_are_signed_in_here(site: Site, client: Client):
+async def test_apps_are_for_people_who_are_signed_in_here(site: Site):
+    body = {"server": "shop", "method": "tools/call", "params": {"name": "refresh"}}
+    strict = AsyncClient(enforce_csrf_checks=True)
+    await strict.aforce_login(site.user)
     async with site.open():
-        token = client.http.defaults["authorization"]
-        stranger = AsyncClient()
-        assert (await stranger.get(APPS, {"server": "shop", "uri": URI})).status_code == 401
-        body = {"server": "shop", "method": "tools/call", "params": {"name": "refresh"}}
-        by_token = await client.http.post(APPS, body, content_type="application/json")
-        assert (by_token.status_code, token[:7]) == (403, "Bearer ")
-        strict = AsyncClient(enforce_csrf_checks=True)
-        await strict.aforce_login(site.user)
+        assert (await AsyncClient().get(APPS, {"server": "shop", "uri": URI})).status_code == 401
+        assert (await site.client.http.post(APPS, body, content_type="application/json")).status_code == 403
         assert (await strict.post(APPS, body, content_type="application/json")).status_code == 403
         assert (await site.browser.post(APPS, json.dumps(body), content_type="text/plain")).status_code == 415
         for wrong in ([], {}, {"server": 1, "method": "x"}, {**body, "more": 1}, {**body, "answer": {"id": "x"}}):

@@ -5,40 +5,29 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.contrib import admin
 from django.contrib.auth.models import Permission
 from django.core.exceptions import ImproperlyConfigured
-from django.core.handlers.asgi import ASGIHandler
-from django.test import AsyncClient
 from django.urls import path
 
 pytest.importorskip("fastmcp")
 
-import httpx2
-from mcp import Client as McpClient
-from mcp.client.streamable_http import streamable_http_client
 from pydantic_ai import Agent, BinaryContent, RunContext
 from pydantic_ai.usage import RequestUsage
 
-from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
-from agui.contrib.mcp.views import McpView
+from agui import AgentDeps, conf, get_urls
 from agui.contrib.spending.models import Spending
-from agui.http.tokens import create_token
 from agui.models import AuditRecord
 from agui.runs.shutdown import calls, end_runs
 from agui.testing import Response, ScriptedModel, collect, say, wait
 from tests import urls
+from tests.calling import ENDPOINT, JSON, client_of, mcp_client, person_of, serve_last, serve_tools, site, text_of
 from tests.conftest import Client, run_input, script
-from tests.serving import serving
 
 ECHO = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": %s}}}'
-JSON = {"Accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture(autouse=True)
@@ -47,56 +36,30 @@ def mounted(settings: Any) -> None:
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(urls.view)})
 
 
-@asynccontextmanager
-async def site() -> AsyncIterator[str]:
-    async with serving(ASGIHandler(), grace_seconds=10) as url:
-        yield f"{url}/agent/mcp/"
-
-
-@asynccontextmanager
-async def mcp_client(user: Any, url: str, mode: Any = "auto") -> AsyncIterator[McpClient]:
-    """The official client, with a token of the user."""
-    token = (await sync_to_async(create_token)(user))[1]
-    async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
-        McpClient(streamable_http_client(url, http_client=http), mode=mode) as client,
-    ):
-        yield client
-
-
 async def permit(user: Any) -> None:
     permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
     await user.user_permissions.aadd(permission)
-
-
-def text_of(result: Any) -> str:
-    (block,) = result.content
-    return str(block.text)
 
 
 # --- What the official client sees
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_the_official_client_lists_and_calls_tools(user: Any, mode: str):
-    async with site() as url, mcp_client(user, url, mode) as client:
+async def test_the_official_client_lists_and_calls_tools(user: Any, settings: Any, mode: str):
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(urls.view), path("admin/", admin.site.urls)]})
+    async with client_of(user, mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        echoed = await client.call_tool("echo", {"text": "ä"})
         who = await client.call_tool("whoami", {})
+        await AuditRecord.objects.all().adelete()
+        echoed = await client.call_tool("echo", {"text": "ä"})
     assert tools["echo"].description == "Repeat a text."
     assert tools["echo"].input_schema["properties"]["text"] == {"type": "string"}
     assert (text_of(echoed), echoed.is_error) == ("ä", False)
     assert text_of(who) == "ada"
-
-
-async def test_the_admin_shows_a_call_without_a_thread(user: Any, settings: Any):
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(urls.view), path("admin/", admin.site.urls)]})
-    async with site() as url, mcp_client(user, url) as client:
-        await client.call_tool("echo", {"text": "ä"})
+    # The admin shows a call without a thread.
     user.is_staff = user.is_superuser = True
     await user.asave()
-    browser = AsyncClient()
-    await sync_to_async(browser.force_login)(user)
+    browser = (await person_of(user)).http
     listed = (await browser.get("/admin/agui/auditrecord/")).content.decode()
     record = await AuditRecord.objects.aget()
     shown = (await browser.get(f"/admin/agui/auditrecord/{record.pk}/change/")).content.decode()
@@ -114,7 +77,7 @@ async def test_steps_and_activities_are_progress_and_state_starts_afresh(user: A
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         heard.append((progress, total, message))
 
-    async with site() as url, mcp_client(user, url, mode) as client:
+    async with client_of(user, mode) as client:
         worked = await client.call_tool("work", {"events": steps}, progress_callback=hear)
         recalled = await client.call_tool("recall", {})
         assert heard == [(0.5, None, "s"), (1, None, "s"), (2, None, "a")]
@@ -125,21 +88,16 @@ async def test_steps_and_activities_are_progress_and_state_starts_afresh(user: A
 
 
 async def test_results_have_their_forms(user: Any, settings: Any):
-    registry = ToolRegistry()
-
-    @tool(registry)
     def table() -> dict[str, Any]:
         """Answer with an object."""
         return {"rows": [1, 2]}
 
-    @tool(registry)
     def picture() -> Any:
         """Answer with a picture and a text."""
         return ["Look:", BinaryContent(b"\x89PNG", media_type="image/png"), BinaryContent(b"x", media_type="a/b")]
 
-    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
-    async with site() as url, mcp_client(user, url) as client:
+    serve_tools(settings, table, picture)
+    async with client_of(user) as client:
         structured = await client.call_tool("table", {})
         blocks = (await client.call_tool("picture", {})).content
     assert structured.structured_content == {"rows": [1, 2]}
@@ -151,55 +109,33 @@ async def test_results_have_their_forms(user: Any, settings: Any):
 
 
 async def test_a_call_outlives_its_client(user: Any, settings: Any):
-    registry, begun, go_on, done = ToolRegistry(), asyncio.Event(), asyncio.Event(), asyncio.Event()
-
-    @tool(registry)
-    async def last() -> str:
-        """Last until it is let go."""
-        begun.set()
-        await go_on.wait()
-        done.set()
-        return "done"
-
-    view = McpView(DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([]))).endpoint)
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [path("agent/mcp/", view)]})
+    gate = serve_last(settings)
     async with asyncio.timeout(60):
-        async with site() as url, mcp_client(user, url) as client:
+        async with client_of(user) as client:
             call = asyncio.create_task(client.call_tool("last", {}))
-            await begun.wait()
+            await gate.reached.wait()
             call.cancel()
             await asyncio.wait([call])
         (left,) = calls
-        go_on.set()
+        gate.opened.set()
         await asyncio.wait([left])
-    assert done.is_set()
     assert [record.outcome async for record in AuditRecord.objects.all()] == ["success"]
 
 
-TOO_MANY = "Too many runs at once. Try again in 1 seconds."
-
-
-async def test_one_user_has_only_so_many_calls_at_once(user: Any, settings: Any):
-    settings.AGUI = {**settings.AGUI, "MAX_RUNS_PER_USER": 1}
-    async with site() as url, mcp_client(user, url) as client:
-        first = asyncio.create_task(client.call_tool("hang", {}))
-        assert await asyncio.to_thread(urls.hanging.wait, 60)
-        second = await client.call_tool("echo", {"text": "x"})
-        urls.let_go.set()
-        assert text_of(await first) == "at last"
-        assert text_of(await client.call_tool("echo", {"text": "x"})) == "x"
-    assert (second.is_error, text_of(second)) == (True, TOO_MANY)
-
-
-async def test_calls_and_runs_are_counted_together(client: Client, user: Any, settings: Any):
+async def test_a_users_calls_and_runs_at_all_agents_are_counted_together(client: Client, user: Any, settings: Any):
     settings.AGUI = {**settings.AGUI, "MAX_RUNS_PER_USER": 2}
+    patterns = [*get_urls(urls.view), *get_urls(urls.view, "other/", namespace="other")]
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
     go_on = asyncio.Event()
     async with site() as url, mcp_client(user, url) as caller:
         with script([wait(go_on), say("Hi")], say("Ho")):
             run = await client.post(run_input("Hi"))
             call = asyncio.create_task(caller.call_tool("hang", {}))
             assert await asyncio.to_thread(urls.hanging.wait, 60)
-            assert text_of(await caller.call_tool("echo", {"text": "x"})) == TOO_MANY
+            async with mcp_client(user, url.replace("/agent/", "/other/")) as other:
+                refused = [await each.call_tool("echo", {"text": "x"}) for each in (caller, other)]
+            assert {text_of(one) for one in refused} == {"Too many runs at once. Try again in 1 seconds."}
+            assert all(one.is_error for one in refused)
             assert (await client.post(run_input("Ho", thread="t2"))).status_code == 429
             go_on.set()
             assert (await collect(run))[-1]["type"] == "RUN_FINISHED"
@@ -209,42 +145,16 @@ async def test_calls_and_runs_are_counted_together(client: Client, user: Any, se
             assert (await client.run("Ho", thread="t2"))[-1]["type"] == "RUN_FINISHED"
 
 
-async def test_calls_of_all_agents_are_counted_together(user: Any, settings: Any):
-    settings.AGUI = {**settings.AGUI, "MAX_RUNS_PER_USER": 1}
-    begun, go_on, registry = asyncio.Event(), asyncio.Event(), ToolRegistry()
-
-    @tool(registry)
-    async def last() -> str:
-        """Last until it may end."""
-        begun.set()
-        await go_on.wait()
-        return "at last"
-
-    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
-    patterns = [*get_urls(view), *get_urls(view, "other/", namespace="other")]
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
-    async with site() as url, mcp_client(user, url) as client:
-        call = asyncio.create_task(client.call_tool("last", {}))
-        await begun.wait()
-        async with mcp_client(user, url.replace("/agent/", "/other/")) as other:
-            assert text_of(await other.call_tool("last", {})) == TOO_MANY
-        go_on.set()
-        assert text_of(await call) == "at last"
-
-
 async def test_what_a_tool_spends_on_models_counts_for_budgets(user: Any, settings: Any):
     settings.AGUI = {**settings.AGUI, "SPENDING": {"DAY": {"TOKENS": 10}}}
-    registry = ToolRegistry()
 
-    @tool(registry)
     async def spend(ctx: RunContext[AgentDeps]) -> str:
         """Ask another agent."""
         answer = Response([say("Done.")], usage=RequestUsage(input_tokens=8, output_tokens=2))
         return (await Agent(ScriptedModel([answer])).run("Work", usage=ctx.usage)).output
 
-    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
-    async with site() as url, mcp_client(user, url) as client:
+    serve_tools(settings, spend)
+    async with client_of(user) as client:
         first, second = [await client.call_tool("spend", {}) for _ in range(2)]
     assert (text_of(first), first.is_error) == ("Done.", False)
     spent = await Spending.objects.aget(owner=user)
@@ -255,19 +165,10 @@ async def test_what_a_tool_spends_on_models_counts_for_budgets(user: Any, settin
 
 async def test_a_server_that_ends_waits_for_calls_and_then_stops_them(user: Any, settings: Any):
     settings.AGUI = {**settings.AGUI, "SHUTDOWN_SECONDS": 0.0}
-    registry, begun = ToolRegistry(), asyncio.Event()
-
-    @tool(registry)
-    async def last() -> str:
-        """Last for ever."""
-        begun.set()
-        return str(await asyncio.Event().wait())
-
-    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
-    async with asyncio.timeout(60), site() as url, mcp_client(user, url) as client:
+    gate = serve_last(settings)
+    async with asyncio.timeout(60), client_of(user) as client:
         call = asyncio.create_task(client.call_tool("last", {}))
-        await begun.wait()
+        await gate.reached.wait()
         await end_runs()
         result = await call
     assert (result.is_error, text_of(result)) == (True, "The server ended before the tool did.")
@@ -308,7 +209,7 @@ async def test_a_server_that_ends_waits_for_calls_and_then_stops_them(user: Any,
 async def test_an_odd_body_gets_an_answer(client: Client, body: bytes, version: str | None):
     headers = JSON | ({"MCP-Protocol-Version": version} if version else {})
     async with asyncio.timeout(60):
-        response = await client.http.post("/agent/mcp/", body, content_type="application/json", headers=headers)
+        response = await client.http.post(ENDPOINT, body, content_type="application/json", headers=headers)
     assert response.status_code < 500
     if response.status_code != 202:
         assert json.loads(response.content or b"null") is not None
@@ -316,10 +217,9 @@ async def test_an_odd_body_gets_an_answer(client: Client, body: bytes, version: 
 
 
 async def test_a_session_needs_the_csrf_token(user: Any):
-    browser = AsyncClient(enforce_csrf_checks=True)
-    await sync_to_async(browser.force_login)(user)
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-    response = await browser.post("/agent/mcp/", body, content_type="application/json", headers=JSON)
+    browser = (await person_of(user)).http
+    response = await browser.post(ENDPOINT, body, content_type="application/json", headers=JSON)
     assert response.status_code == 403
 
 

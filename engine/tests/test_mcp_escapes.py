@@ -10,7 +10,6 @@ pytest.importorskip("fastmcp")
 
 from agui.contrib.mcp import app_documents, app_gate, app_policy, app_views, toolset
 from tests.app_server import HTML
-from tests.conftest import Client
 from tests.test_mcp_apps import APPS, Site, directives, no_connection_outlives_its_test, site
 
 __all__ = ["no_connection_outlives_its_test", "site"]
@@ -118,9 +117,8 @@ HTMLS = {"shows-too-much": HTML + " " * 6_000_000, "leaves-the-inner-frame": '">
 each_attempt = pytest.mark.parametrize("name", ATTEMPTS)
 
 
-async def succeeds(site: Site, client: Client, name: str) -> bool:
+async def succeeds(site: Site, name: str) -> bool:
     attempt, _ = ATTEMPTS[name]
-    site.client = client
     site.shop.html = HTMLS.get(name, HTML)
     site.shop.csp = {"connectDomains": ["*", EVIL, "https://a.b; script-src-elem *"]}
     async with site.open(apps={"connectDomains": ["https://api.example.com"]}):
@@ -128,12 +126,12 @@ async def succeeds(site: Site, client: Client, name: str) -> bool:
 
 
 @each_attempt
-async def test_attempt_fails(site: Site, client: Client, name: str):
-    assert not await succeeds(site, client, name)
+async def test_attempt_fails(site: Site, name: str):
+    assert not await succeeds(site, name)
 
 
 @each_attempt
-async def test_attempt_succeeds_without_its_check(site: Site, client: Client, monkeypatch: Any, name: str):
+async def test_attempt_succeeds_without_its_check(site: Site, monkeypatch: Any, name: str):
     _, take_out = ATTEMPTS[name]
     take_out(monkeypatch)
-    assert await succeeds(site, client, name)
+    assert await succeeds(site, name)

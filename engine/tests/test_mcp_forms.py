@@ -3,16 +3,12 @@
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from datetime import date
 from enum import Enum
-from inspect import isawaitable
 from typing import Any, Literal
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIHandler
 from pydantic import BaseModel, Field, SecretStr
 
 pytest.importorskip("fastmcp")
@@ -21,24 +17,19 @@ import httpx2
 from fastmcp import Client as FastClient
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
-from mcp import Client as McpClient
 from mcp import types
-from mcp.client.streamable_http import streamable_http_client
 from pydantic_ai import ApprovalRequired, RunContext
 
 from agui import AgentDeps, Question, ToolRegistry, tool
 from agui.contrib.mcp import forms
 from agui.contrib.mcp.flat import NotFlat, form_of
 from agui.contrib.mcp.models import ClientQuestion
-from agui.http.tokens import create_token
 from agui.models import AuditRecord
 from agui.runs.shutdown import calls
+from tests.calling import ACCEPTED, ENDPOINT, FORMS, JSON, Raw, client_of, raw_of, serve_tools, site, text_of
 from tests.conftest import Client
-from tests.serving import serve_to_mcp, serving
+from tests.serving import serve_to_mcp
 
-VERSION = "2026-07-28"
-META = "io.modelcontextprotocol/"
-FORMS = {"elicitation": {}}
 YES = {"approval": {"action": "accept", "content": {"approval": True}}}
 effects: list[str] = []
 
@@ -52,16 +43,10 @@ class Trip(BaseModel):
     seats: list[Seat]
 
 
-def make_registry(**place: Any) -> ToolRegistry:
+def make_registry() -> ToolRegistry:
     registry = ToolRegistry()
 
-    @tool(registry, destructive=True)
-    def wipe() -> str:
-        """Wipe everything."""
-        effects.append("wiped")
-        return "wiped"
-
-    @tool(registry, requires_approval=True, **place)
+    @tool(registry, requires_approval=True)
     def pay(amount: int, pin: SecretStr | None = None) -> str:
         """Pay an amount."""
         effects.append(f"paid {amount}")
@@ -100,36 +85,6 @@ def mounted(settings: Any) -> None:
     serve_to_mcp(settings, make_registry())
 
 
-Answer = Callable[[types.ElicitRequestParams], Any]
-
-
-@asynccontextmanager
-async def client_of(user: Any, mode: Any, answer: Answer | None) -> AsyncIterator[McpClient]:
-    """The official client of a user, which asks with a form."""
-    token = (await sync_to_async(create_token)(user))[1]
-
-    async def elicit(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
-        assert answer
-        given = answer(params)
-        return await given if isawaitable(given) else given
-
-    async with (
-        serving(ASGIHandler(), grace_seconds=10) as url,
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
-        McpClient(
-            streamable_http_client(f"{url}/agent/mcp/", http_client=http),
-            mode=mode,
-            elicitation_callback=elicit if answer else None,
-        ) as client,
-    ):
-        yield client
-
-
-def text_of(result: Any) -> str:
-    (block,) = result.content
-    return str(block.text)
-
-
 # --- What the official client sees, in both versions of the protocol
 
 
@@ -146,7 +101,7 @@ async def test_a_form_asks_for_approval(user: Any, mode: str):
         approved = await client.call_tool("pay", {"amount": 5, "pin": "1234"})
         denied = await client.call_tool("pay", {"amount": 6})
         within = await client.call_tool("inquire", {})
-    assert {"pay", "wipe", "approval_status"} <= names
+    assert {"pay", "approval_status"} <= names
     assert [text_of(approved), text_of(denied), text_of(within)] == [
         "paid 5",
         "The user declined. Nothing was done.",
@@ -156,8 +111,8 @@ async def test_a_form_asks_for_approval(user: Any, mode: str):
     assert effects == ["paid 5", "inquired"]
     assert asked[0].message == 'Run "Pay"?\namount: 5\npin: “[redacted]”'
     assert asked[2].message == "Shall I? really"
-    records = [record async for record in AuditRecord.objects.order_by("started_at")]
-    assert [(record.outcome, record.approved_by, record.via) for record in records] == [
+    records = AuditRecord.objects.order_by("started_at").values_list("outcome", "approved_by", "via")
+    assert [record async for record in records] == [
         ("success", str(user.pk), "mcp: mcp"),
         ("denied", "", "mcp: mcp"),
         ("success", str(user.pk), "mcp: mcp"),
@@ -180,9 +135,8 @@ async def test_what_is_not_accepted_does_not_run(user: Any, mode: str, action: L
 async def test_a_form_asks_a_question_once(user: Any, mode: str):
     def answer(params: Any) -> types.ElicitResult:
         wrapped = "answer" in params.requested_schema["properties"]
-        return types.ElicitResult(
-            action="accept", content={"answer": "2026-12-24"} if wrapped else {"row": 3, "window": True}
-        )
+        content: Any = {"answer": "2026-12-24"} if wrapped else {"row": 3, "window": True}
+        return types.ElicitResult(action="accept", content=content)
 
     async with client_of(user, mode, answer) as client:
         seat = await client.call_tool("book", {})
@@ -201,15 +155,14 @@ async def test_an_answer_may_reach_another_process(user: Any, monkeypatch: pytes
             return None
 
     monkeypatch.setattr(forms, "_arrivals", Elsewhere())
-    yes = types.ElicitResult(action="accept", content={"approval": True})
-    async with client_of(user, "legacy", lambda _: yes) as client:
+    async with client_of(user, "legacy", lambda _: ACCEPTED) as client:
         assert text_of(await client.call_tool("pay", {"amount": 5})) == "paid 5"
 
 
 async def test_an_answer_on_a_stream_counts_from_its_client_alone(user: Any, other: Any):
     """Somebody else, and another client of the user, post answers to a question that waits."""
     strangers = [await sync_to_async(Client)(other), await sync_to_async(Client)(user)]
-    headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+    headers = JSON | {"MCP-Protocol-Version": "2025-11-25"}
 
     async def interfere() -> None:
         while (question := await ClientQuestion.objects.afirst()) is None:  # noqa: ASYNC110 # rows have no event
@@ -217,7 +170,7 @@ async def test_an_answer_on_a_stream_counts_from_its_client_alone(user: Any, oth
         result = {"action": "accept", "content": {"approval": True}}
         for client in strangers:
             body = json.dumps({"jsonrpc": "2.0", "id": str(question.pk), "result": result})
-            response = await client.http.post("/agent/mcp/", body, content_type="application/json", headers=headers)
+            response = await client.http.post(ENDPOINT, body, content_type="application/json", headers=headers)
             assert response.status_code == 202
         interfered.set()
 
@@ -236,16 +189,10 @@ async def test_an_answer_on_a_stream_counts_from_its_client_alone(user: Any, oth
 
 
 async def test_who_leaves_while_asked_is_waited_for_no_longer(user: Any):
-    token = (await sync_to_async(create_token)(user))[1]
-    headers = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {token}"}
     about = {"protocolVersion": "2025-11-25", "capabilities": FORMS, "clientInfo": {"name": "x", "version": "1"}}
     called = {"name": "pay", "arguments": {"amount": 5}}
-    async with (
-        asyncio.timeout(60),
-        serving(ASGIHandler(), grace_seconds=10) as site,
-        httpx2.AsyncClient(headers=headers, timeout=60) as http,
-    ):
-        url = f"{site}/agent/mcp/"
+    headers = JSON | (await raw_of(user)).token
+    async with asyncio.timeout(60), site() as url, httpx2.AsyncClient(headers=headers, timeout=60) as http:
         begun = await http.post(url, json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about})
         session = {"Mcp-Session-Id": begun.headers["mcp-session-id"]}
         body = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": called}
@@ -260,13 +207,12 @@ async def test_who_leaves_while_asked_is_waited_for_no_longer(user: Any):
 
 
 async def test_fastmcp_asks_with_forms_too(user: Any):
-    token = (await sync_to_async(create_token)(user))[1]
-
     async def elicit(message: str, *_: Any) -> dict[str, Any]:
         return {"approval": "amount: 5" in message}
 
-    async with serving(ASGIHandler(), grace_seconds=10) as url:
-        transport = StreamableHttpTransport(f"{url}/agent/mcp/", headers={"Authorization": f"Bearer {token}"})
+    token = (await raw_of(user)).token
+    async with site() as url:
+        transport = StreamableHttpTransport(url, headers=token)
         async with FastClient(transport, elicitation_handler=elicit) as client:
             assert text_of(await client.call_tool("pay", {"amount": 5})) == "paid 5"
             with pytest.raises(ToolError, match="The user declined"):
@@ -288,79 +234,48 @@ async def test_who_has_no_forms_is_asked_no_question(user: Any, mode: str):
 # --- States that nobody should send
 
 
-class Raw:
-    """A client of 2026 that sends what it likes."""
-
-    def __init__(self, user: Any, capabilities: Any = FORMS) -> None:
-        self.http = Client(user).http
-        self.capabilities = capabilities
-
-    async def call(self, name: str = "pay", arguments: Any = None, **params: Any) -> dict[str, Any]:
-        meta = {f"{META}protocolVersion": VERSION, f"{META}clientCapabilities": self.capabilities}
-        called = {"name": name, "arguments": {"amount": 5} if arguments is None else arguments, "_meta": meta, **params}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called}
-        headers = {
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": VERSION,
-            "Mcp-Method": "tools/call",
-            "Mcp-Name": name,
-        }
-        response = await self.http.post(
-            "/agent/mcp/", json.dumps(body), content_type="application/json", headers=headers
-        )
-        answer: dict[str, Any] = json.loads(response.content)
-        return answer
-
-    async def asked(self, **call: Any) -> str:
-        """The state of a new question."""
-        result = (await self.call(**call))["result"]
-        assert result["resultType"] == "input_required"
-        return str(result["requestState"])
-
-
-def is_refused(answer: dict[str, Any]) -> bool:
-    return answer.get("error", {}).get("data") == {"reason": "invalid_request_state"}
+async def asked(raw: Raw, *call: Any) -> str:
+    """The state of a new question."""
+    result = (await raw.call(*call))["result"]
+    assert result["resultType"] == "input_required"
+    return str(result["requestState"])
 
 
 @pytest.mark.database
 async def test_of_answers_at_once_one_runs(user: Any):
-    raw = await sync_to_async(Raw)(user)
-    state = await raw.asked()
+    raw = await raw_of(user, FORMS)
+    state = await asked(raw)
     answers = await asyncio.gather(*(raw.call(requestState=state, inputResponses=YES) for _ in range(10)))
     assert sum("result" in answer for answer in answers) == 1
     assert effects == ["paid 5"]
 
 
-async def test_a_thousand_forged_states_run_nothing(user: Any, other: Any, settings: Any):
-    raw = await sync_to_async(Raw)(user)
+async def test_a_thousand_forged_states_run_nothing(user: Any):
+    raw = await raw_of(user, FORMS)
     chance = random.Random(39)  # noqa: S311 # no secret
-    state = await raw.asked()
+    state = await asked(raw)
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
     forged = {"", "x", "v1.", state + "A", state[:-1], state.upper(), str((await ClientQuestion.objects.aget()).pk)}
     while len(forged) < 1000:
         at = chance.randrange(len(state))
-        letter = chance.choice(letters)
-        mixed = state[:at] + letter + state[at + chance.randrange(2) :]
+        mixed = state[:at] + chance.choice(letters) + state[at + chance.randrange(2) :]
         if mixed != state:
             forged.add(mixed)
     for sent in forged:
         answer = await raw.call(requestState=sent, inputResponses=YES)
-        assert is_refused(answer), (sent, answer)
+        assert answer.get("error", {}).get("data") == {"reason": "invalid_request_state"}, (sent, answer)
     assert effects == []
     assert (await ClientQuestion.objects.aget()).state == "open"
     assert not await AuditRecord.objects.aexists()
 
 
 async def test_after_a_change_of_the_key_open_forms_can_be_answered(user: Any, settings: Any):
-    raw = await sync_to_async(Raw)(user)
-    state = await raw.asked()
+    raw = await raw_of(user, FORMS)
+    state = await asked(raw)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another key that is long enough for anything, and new"
     assert "result" in await raw.call(requestState=state, inputResponses=YES)
     assert effects == ["paid 5"]
-
-
-ODD = "a\x00b\ud800c"
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -378,11 +293,8 @@ async def test_odd_characters_are_asked_about_and_answered(user: Any, settings: 
         raise Question("Which name?")
 
     serve_to_mcp(settings, registry)
-
-    def answer(params: Any) -> types.ElicitResult:
-        return types.ElicitResult(action="accept", content={"approval": True, "answer": "a\x00b"})
-
-    async with client_of(user, mode, answer) as client:
+    given = types.ElicitResult(action="accept", content={"approval": True, "answer": "a\x00b"})
+    async with client_of(user, mode, lambda _: given) as client:
         labelled = await client.call_tool("label", {"text": "a\x00b"})
         named = await client.call_tool("name", {})
     assert text_of(labelled) == "labelled"
@@ -390,16 +302,12 @@ async def test_odd_characters_are_asked_about_and_answered(user: Any, settings: 
 
 
 async def test_half_of_a_character_is_asked_about(user: Any, settings: Any):
-    registry = ToolRegistry()
-
-    @tool(registry)
-    def label(ctx: RunContext[AgentDeps], text: str = ODD) -> str:
+    def label(ctx: RunContext[AgentDeps], text: str = "a\x00b\ud800c") -> str:
         """Label something."""
         raise ApprovalRequired({"x-confirm": f"Label {text}?"})
 
-    serve_to_mcp(settings, registry)
-    raw = await sync_to_async(Raw)(user)
-    assert await raw.asked(name="label", arguments={})
+    serve_tools(settings, label)
+    assert await asked(await raw_of(user, FORMS), "label", {})
     assert "\x00" not in (await ClientQuestion.objects.aget()).form["message"]
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404
 
@@ -22,8 +21,10 @@ from agui.contrib.mcp.resources import MISSING, Resource, resource, resources_of
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel
 from tests import pages
+from tests.calling import ENDPOINT, JSON, client_of, text_of
 from tests.conftest import Client
-from tests.test_mcp_endpoint import mcp_client, permit, site
+from tests.serving import serve_to_mcp
+from tests.test_mcp_endpoint import permit
 
 registry = ToolRegistry()
 skills = SkillRegistry()
@@ -116,7 +117,7 @@ def connect(request: Any, user: Any) -> Any:
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[Any]:
-        async with site() as url, mcp_client(user, url, request.param) as client:
+        async with client_of(user, request.param) as client:
             yield client
 
     return connected
@@ -159,18 +160,14 @@ async def test_resources_are_listed_and_read(connect: Any):
         "nothing",
     ],
 )
-async def test_what_is_not_there_is_said_in_one_way(connect: Any, uri: str):
+async def test_what_is_not_there_is_said_in_one_way_and_a_failure_keeps_its_secrets(connect: Any, uri: str):
     async with connect() as client:
+        with pytest.raises(MCPError, match="The failure was logged"):
+            await client.read_resource("shop://orders/500")
         with pytest.raises(MCPError) as caught:
             await client.read_resource(uri)
         assert (caught.value.error.message, caught.value.error.data) == (MISSING, {"uri": uri})
         assert caught.value.error.code in (types.INVALID_PARAMS, -32002)
-
-
-async def test_a_failure_of_a_resource_keeps_its_secrets(connect: Any):
-    async with connect() as client:
-        with pytest.raises(MCPError, match="The failure was logged"):
-            await client.read_resource("shop://orders/500")
 
 
 async def test_a_permission_opens_a_resource(connect: Any, user: Any):
@@ -211,8 +208,11 @@ async def test_skills_are_prompts(connect: Any):
         assert (await client.complete(words, {"name": "question", "value": "W"})).completion.values == []
 
 
-async def test_tools_have_hints_and_the_schema_of_their_results(connect: Any):
+async def test_tools_have_hints_and_the_schema_of_their_results(connect: Any, settings: Any):
     async with connect() as client:
+        info = client.server_info
+        assert (info.name, info.title, info.version) == ("shop", "Shop", "0.1.0")
+        assert info.website_url.startswith("http://127.0.0.1:")
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         hints = {name: each.annotations.model_dump() for name, each in tools.items()}
         assert hints["find_order"] == {
@@ -222,42 +222,26 @@ async def test_tools_have_hints_and_the_schema_of_their_results(connect: Any):
             "idempotent_hint": True,
             "open_world_hint": False,
         }
-        assert [hints["mail"][name] for name in ("read_only_hint", "idempotent_hint", "open_world_hint")] == [
-            False,
-            True,
-            True,
-        ]
+        known = [hints["mail"][name] for name in ("read_only_hint", "idempotent_hint", "open_world_hint")]
+        assert known == [False, True, True]
         assert tools["find_order"].output_schema["required"] == ["number", "customer"]
         assert tools["mail"].output_schema is None
-        assert (await client.call_tool("find_order", {"number": 3})).structured_content == {
-            "number": 3,
-            "customer": "ada",
-        }
+        found = await client.call_tool("find_order", {"number": 3})
+        assert found.structured_content == {"number": 3, "customer": "ada"}
         assert (await client.call_tool("wrong", {})).is_error
-
-
-async def test_a_long_result_is_cut_as_in_a_run(connect: Any, settings: Any):
-    async with connect() as client:
+        # A long result is cut as in a run.
         settings.AGUI = {**settings.AGUI, "MAX_RESULT_BYTES": 1000}
-        (block,) = (await client.call_tool("long", {})).content
-        assert len(block.text) < 1200
-        assert "Cut off" in block.text
-
-
-async def test_the_server_says_who_it_is(connect: Any):
-    async with connect() as client:
-        info = client.server_info
-        assert (info.name, info.title, info.version) == ("shop", "Shop", "0.1.0")
-        assert info.website_url.startswith("http://127.0.0.1:")
+        cut = text_of(await client.call_tool("long", {}))
+        assert len(cut) < 1200
+        assert "Cut off" in cut
 
 
 async def test_long_lists_have_pages(user: Any, settings: Any):
     many = ToolRegistry()
     for number in range(230):
         many.add(lambda: "", name=f"tool_{number}", description="One of many")
-    view = DjangoAGUIView(many, AgentConfig(model=ScriptedModel([])))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
-    async with site() as url, mcp_client(user, url) as client:
+    serve_to_mcp(settings, many)
+    async with client_of(user) as client:
         first = await client.list_tools()
         last = await client.list_tools(cursor="200")
         with pytest.raises(MCPError, match="no such page"):
@@ -269,23 +253,16 @@ async def test_long_lists_have_pages(user: Any, settings: Any):
 # --- Where requests may come from
 
 
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {"elicitation": {}},
-        "clientInfo": {"name": "probe", "version": "1"},
-    },
+PROBE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"elicitation": {}},
+    "clientInfo": {"name": "probe", "version": "1"},
 }
-JSON = {"Accept": "application/json, text/event-stream"}
+INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": PROBE}
 
 
-async def post(client: Client, body: Any, **headers: str) -> Any:
-    return await client.http.post(
-        "/agent/mcp/", json.dumps(body), content_type="application/json", headers=JSON | headers
-    )
+async def post(client: Client, body: Any, path: str = ENDPOINT, **headers: str) -> Any:
+    return await client.http.post(path, json.dumps(body), content_type="application/json", headers=JSON | headers)
 
 
 @pytest.mark.parametrize(
@@ -303,28 +280,21 @@ async def post(client: Client, body: Any, **headers: str) -> Any:
         ("", 403),
     ],
 )
-async def test_only_known_origins_are_answered(user: Any, settings: Any, origin: str, status: int):
+async def test_only_known_origins_are_answered(client: Client, settings: Any, origin: str, status: int):
     settings.CSRF_TRUSTED_ORIGINS = ["https://app.example.com", "https://*.sub.example.org"]
-    client = await make_client(user)
     assert (await post(client, INITIALIZE, Origin=origin)).status_code == status
 
 
-async def make_client(user: Any) -> Client:
-    return await sync_to_async(Client)(user)
-
-
-async def test_a_session_id_holds_for_its_user(user: Any, other: Any):
-    mine, theirs = await make_client(user), await make_client(other)
-    session = (await post(mine, INITIALIZE))["Mcp-Session-Id"]
+async def test_a_session_id_holds_for_its_user(client: Client, other_client: Client):
+    session = (await post(client, INITIALIZE))["Mcp-Session-Id"]
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    for client, sent, status in (
-        (mine, session, 200),
-        (mine, session[:-1], 404),
-        (mine, "nonsense", 404),
-        (theirs, session, 404),
+    for who, sent, status in (
+        (client, session, 200),
+        (client, session[:-1], 404),
+        (client, "nonsense", 404),
+        (other_client, session, 404),
     ):
-        response = await post(client, listing, **{"Mcp-Session-Id": sent})
-        assert response.status_code == status
+        assert (await post(who, listing, **{"Mcp-Session-Id": sent})).status_code == status
 
 
 # --- Mistakes
@@ -340,11 +310,7 @@ async def test_a_session_id_holds_for_its_user(user: Any, other: Any):
 )
 def test_a_mistake_in_a_resource_names_its_cure(uri: str, message: str):
     with pytest.raises(ValueError, match=message):
-
-        @resource(ToolRegistry(), uri)
-        def order(number: int) -> str:
-            """An order."""
-            return ""
+        resource(ToolRegistry(), uri)(order)
 
 
 def test_a_resource_needs_a_registry_and_an_address_of_its_own():
@@ -359,11 +325,7 @@ def test_a_resource_needs_a_registry_and_an_address_of_its_own():
 
 def test_a_tool_is_destructive_or_read_only():
     with pytest.raises(ValueError, match="keep the one that is true"):
-
-        @tool(ToolRegistry(), destructive=True, read_only=True)
-        def wipe() -> str:
-            """Wipe."""
-            return ""
+        tool(ToolRegistry(), destructive=True, read_only=True)(logo)
 
 
 def test_a_template_matches_whole_values_only():
@@ -380,8 +342,8 @@ def test_a_template_matches_whole_values_only():
 
 def block_of(words: str) -> str:
     """The block of Python in mcp.md that has these words."""
-    page = (pages.MANUAL / "mcp.md").read_text("utf-8")
-    (code,) = [code for code in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if words in code]
+    blocks = re.findall(r"^```python\n(.*?)^```$", pages.read("mcp.md"), re.M | re.S)
+    (code,) = [code for code in blocks if words in code]
     return str(code)
 
 
@@ -389,10 +351,9 @@ async def test_the_manual_reads_tasks(user: Any, settings: Any):
     own = ToolRegistry()
     code = block_of("@resource").replace("from assistant.tools import registry", "")
     exec(code, {"registry": own, "Any": Any})  # noqa: S102 # the manual's own code
-    view = DjangoAGUIView(own, AgentConfig(model=ScriptedModel([])))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    serve_to_mcp(settings, own)
     task = await user.tasks.acreate(title="Write")
-    async with site() as url, mcp_client(user, url) as client:
+    async with client_of(user) as client:
         (listed,) = (await client.read_resource("tasks://open")).contents
         (one,) = (await client.read_resource(f"tasks://{task.pk}")).contents
         with pytest.raises(MCPError, match=MISSING):
@@ -400,12 +361,11 @@ async def test_the_manual_reads_tasks(user: Any, settings: Any):
     assert (listed.text, json.loads(one.text)) == ("- Write", {"title": "Write", "category": "general"})
 
 
-async def test_the_manual_has_a_route_without_a_redirect(user: Any, settings: Any):
+async def test_the_manual_has_a_route_without_a_redirect(client: Client, settings: Any):
     patterns: list[Any] = []
     exec(block_of("re_path"), {"urlpatterns": patterns})  # noqa: S102 # the manual's own code
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
-    client = await make_client(user)
     for path in ("/mcp", "/mcp/"):
-        response = await client.http.post(path, json.dumps(INITIALIZE), content_type="application/json", headers=JSON)
+        response = await post(client, INITIALIZE, path)
         assert response.status_code == 200
         assert response.json()["result"]["protocolVersion"] == "2025-11-25"

@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from mcp.types import Tool
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
 
-from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls
 from agui.contrib.mcp import connections
 from agui.contrib.mcp.servers import Server, configured_servers, read_servers
 from agui.contrib.mcp.sessions import Session
@@ -30,6 +30,7 @@ from agui.models import AuditRecord
 from agui.runs.shutdown import end_runs
 from agui.testing import ScriptedModel, call, event_types, say
 from tests import mcp_server, urls
+from tests.clock import Clock
 from tests.conftest import Client, decision, results_of
 from tests.serving import CUT, serving
 from tests.wire import check_stream
@@ -44,33 +45,37 @@ async def no_connection_outlives_its_test() -> AsyncIterator[None]:
     await connections.close_all()
 
 
-@pytest.fixture(autouse=True)
-def patience(settings: Any) -> None:
-    # A process that starts on a busy machine takes its time.
-    set_mcp(settings, TIMEOUT_SECONDS=60.0)
+class Project:
+    """A project with an agent at /mcp-agent/ that has what the settings say."""
+
+    def __init__(self, client: Client, settings: Any, file: Path) -> None:
+        self.client = client
+        self.file = file
+        self._settings = settings
+        client.prefix = "/mcp-agent/"
+        # A process that starts on a busy machine takes its time.
+        self.set(TIMEOUT_SECONDS=60.0, CONFIG=file)
+
+    def set(self, **values: Any) -> None:
+        """Change the part's section of the settings."""
+        agui = self._settings.AGUI
+        self._settings.AGUI = {**agui, "MCP": {**agui.get("MCP", {}), **values}}
+
+    def configure(self, **servers: Any) -> None:
+        self.file.write_text(json.dumps({"mcpServers": servers}))
+
+    def script(self, *answers: Any, registry: ToolRegistry | None = None) -> ScriptedModel:
+        """Let these answers stand for those of a model."""
+        llm = ScriptedModel(answers)
+        view = DjangoAGUIView(registry or ToolRegistry(), AgentConfig(model=llm))
+        patterns = [*get_urls(view, "mcp-agent/"), *urls.urlpatterns]
+        self._settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+        return llm
 
 
-def set_mcp(settings: Any, **values: Any) -> None:
-    """Change the part's section of the settings."""
-    settings.AGUI = {**settings.AGUI, "MCP": {**settings.AGUI.get("MCP", {}), **values}}
-
-
-def configure(settings: Any, tmp_path: Path, servers: dict[str, Any], **values: Any) -> None:
-    path = tmp_path / "mcp.json"
-    path.write_text(json.dumps({"mcpServers": servers}))
-    set_mcp(settings, CONFIG=path, **values)
-
-
-@contextmanager
-def agent(
-    client: Client, settings: Any, *answers: Any, registry: ToolRegistry | None = None
-) -> Iterator[ScriptedModel]:
-    """An agent at /mcp-agent/ that has what the settings say, and these answers."""
-    llm = ScriptedModel(answers)
-    view = DjangoAGUIView(registry or ToolRegistry(), AgentConfig(model=llm))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view, "mcp-agent/"), *urls.urlpatterns]})
-    client.prefix = "/mcp-agent/"
-    yield llm
+@pytest.fixture
+def project(client: Client, settings: Any, tmp_path: Path) -> Project:
+    return Project(client, settings, tmp_path / "mcp.json")
 
 
 def away(events: list[dict[str, Any]]) -> list[list[str]]:
@@ -78,10 +83,10 @@ def away(events: list[dict[str, Any]]) -> list[list[str]]:
 
 
 @asynccontextmanager
-async def http_server(around: Any = None, name: str = "tested") -> AsyncIterator[str]:
+async def http_server(around: Any = None, server: MCPServer | None = None) -> AsyncIterator[str]:
     """A server on a port of its own; `around` wraps its application."""
     async with (
-        mcp_server.http_application(mcp_server.build_server(name), around) as application,
+        mcp_server.http_application(server or mcp_server.build_server(), around) as application,
         serving(application) as url,
     ):
         yield f"{url}/mcp"
@@ -106,14 +111,7 @@ class Traffic:
                 return await send(CUT)
             if self.hold_calls and b'"tools/call"' in message["body"]:
                 await self.hold_calls.wait()
-            received = iter([message])
-
-            async def receive_again() -> Any:
-                for one in received:
-                    return one
-                return await receive()
-
-            await application(scope, receive_again, send)
+            await application(scope, mcp_server.once_more(message, receive), send)
 
         return watched
 
@@ -121,121 +119,101 @@ class Traffic:
 # --- Their tools
 
 
-async def test_tools_of_a_process_and_of_a_url_are_called(client: Client, settings: Any, tmp_path: Path):
+async def test_tools_of_a_process_and_of_a_url_are_called(project: Project):
+    llm = project.script([call("one_add", a=1, b=2, _id="c1"), call("two_add", a=3, b=4, _id="c2")], say("Done."))
     async with http_server() as url:
-        configure(settings, tmp_path, {"one": STDIO, "two": {"url": url}})
-        answers = [call("one_add", a=1, b=2, _id="c1"), call("two_add", a=3, b=4, _id="c2")]
-        with agent(client, settings, answers, say("Done.")) as llm:
-            events = await client.run("Add")
+        project.configure(one=STDIO, two={"url": url})
+        events = await project.client.run("Add")
     check_stream(events, {"protocolVersion": "1.0"})
     assert event_types(events)[-1] == "RUN_FINISHED"
     assert {key: part.content for key, part in results_of(llm.requests[1]).items()} == {"c1": "3", "c2": "7"}
     assert llm.requests[0].tools["one_add"].description == "Add two numbers."
     assert away(events) == []
-    assert {record.tool_name: record.outcome async for record in AuditRecord.objects.all()} == {
-        "one_add": "success",
-        "two_add": "success",
-    }
+    records = AuditRecord.objects.values_list("tool_name", "outcome")
+    assert {record async for record in records} == {("one_add", "success"), ("two_add", "success")}
 
 
-async def test_an_older_server_is_spoken_to_over_sse(client: Client, settings: Any, tmp_path: Path):
+async def test_an_older_server_is_spoken_to_over_sse(project: Project):
+    llm = project.script(call("old_add", a=1, b=2, _id="c1"), say("Done."))
     async with serving(mcp_server.build_server().sse_app()) as url:
-        configure(settings, tmp_path, {"old": {"type": "sse", "url": f"{url}/sse"}})
-        with agent(client, settings, call("old_add", a=1, b=2, _id="c1"), say("Done.")) as llm:
-            await client.run("Add")
+        project.configure(old={"type": "sse", "url": f"{url}/sse"})
+        await project.client.run("Add")
         await connections.close_all()
     assert results_of(llm.requests[1])["c1"].content == "3"
 
 
 @pytest.mark.nightly
-async def test_a_server_is_started_once_for_all_runs(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
+async def test_a_server_is_started_once_for_all_runs_and_ends_with_the_project(project: Project, monkeypatch: Any):
     monkeypatch.setenv("MINE", "secret")
     monkeypatch.setenv("GIVEN", "given")
-    configure(settings, tmp_path, {"one": {**STDIO, "env": {"WORD": "${GIVEN}-${NOT_SET:-word}"}, "cwd": "."}})
+    project.configure(one={**STDIO, "env": {"WORD": "${GIVEN}-${NOT_SET:-word}"}, "cwd": "."})
     where = [call("one_where", key="MINE", _id="c1"), call("one_where", key="WORD", _id="c2")]
-    with agent(client, settings, where, say("Done."), where, say("Done.")) as llm:
-        await asyncio.gather(client.run("Where?"), client.run("Where?", thread="t2"))
+    llm = project.script(where, say("Done."), where, say("Done."))
+    await asyncio.gather(project.client.run("Where?"), project.client.run("Where?", thread="t2"))
     first, second = (results_of(request) for request in llm.requests if results_of(request))
     assert first["c1"].content == second["c1"].content
-    assert first["c1"].content.startswith(f"None in {tmp_path} of ")
+    assert first["c1"].content.startswith(f"None in {project.file.parent} of ")
     assert first["c2"].content.startswith("given-word in ")
-    await connections.close_all()
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(first["c1"].content.split()[-1]), 0)
-
-
-@pytest.mark.nightly
-async def test_a_server_that_ends_takes_its_processes_along(client: Client, settings: Any, tmp_path: Path):
-    configure(settings, tmp_path, {"one": STDIO})
-    with agent(client, settings, call("one_where", key="X", _id="c1"), say("There.")) as llm:
-        await client.run("Where?")
-    pid = int(results_of(llm.requests[1])["c1"].content.split()[-1])
-    os.kill(pid, 0)
+    process = int(first["c1"].content.split()[-1])
+    os.kill(process, 0)
     await end_runs()
     with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+        os.kill(process, 0)
 
 
-async def test_a_tool_that_is_new_is_found(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
+async def test_a_tool_that_is_new_is_found(project: Project, monkeypatch: Any):
     monkeypatch.setattr(connections, "FAR_SECONDS", 0.0)
     server = mcp_server.build_server()
-    async with mcp_server.http_application(server) as application, serving(application) as url:
-        configure(settings, tmp_path, {"one": {"url": f"{url}/mcp"}}, PIN="off")
-        with agent(client, settings, say("Hi."), call("one_grown", _id="c1"), say("Big.")) as llm:
-            await client.run("Hi")
-            server.add_tool(lambda: "grown", "grown", description="Answer.", annotations=mcp_server.READ_ONLY)
-            await client.run("Grow")
+    llm = project.script(say("Hi."), call("one_grown", _id="c1"), say("Big."))
+    project.set(PIN="off")
+    async with http_server(server=server) as url:
+        project.configure(one={"url": url})
+        await project.client.run("Hi")
+        server.add_tool(lambda: "grown", "grown", description="Answer.", annotations=mcp_server.READ_ONLY)
+        await project.client.run("Grow")
     assert results_of(llm.requests[2])["c1"].content == "grown"
 
 
-async def test_of_two_tools_with_one_name_the_first_is_kept(client: Client, settings: Any, tmp_path: Path):
+async def test_of_two_tools_with_one_name_the_first_is_kept(project: Project):
     first, second = MCPServer("first"), MCPServer("second")
     first.add_tool(lambda: "first", "b_c", description="Answer.", annotations=mcp_server.READ_ONLY)
     second.add_tool(lambda: "second", "c", description="Answer.", annotations=mcp_server.READ_ONLY)
-    async with (
-        mcp_server.http_application(first) as one,
-        mcp_server.http_application(second) as two,
-        serving(one) as one_url,
-        serving(two) as two_url,
-    ):
-        configure(settings, tmp_path, {"a": {"url": f"{one_url}/mcp"}, "a_b": {"url": f"{two_url}/mcp"}})
-        with agent(client, settings, call("a_b_c", _id="c1"), say("Done.")) as llm:
-            await client.run("Call")
+    llm = project.script(call("a_b_c", _id="c1"), say("Done."))
+    async with http_server(server=first) as one, http_server(server=second) as two:
+        project.configure(a={"url": one}, a_b={"url": two})
+        await project.client.run("Call")
     assert results_of(llm.requests[1])["c1"].content == "first"
 
 
-async def test_a_tool_that_fails_fails_its_call_alone(client: Client, settings: Any, tmp_path: Path):
-    configure(settings, tmp_path, {"one": STDIO})
-    answers = [call("one_fail", _id="c1"), call("one_add", a="x", _id="c2"), call("one_add", a=1, b=1, _id="c3")]
-    with agent(client, settings, answers, say("Oh.")) as llm:
-        events = await client.run("Fail")
+async def test_each_call_ends_in_its_own_way(project: Project, settings: Any):
+    """It fails alone, brings a file or a text that only looks like one, or needs no approval if the project says so."""
+    settings.AGUI = {**settings.AGUI, "AUTO_CONFIRM": ["one_erase"]}
+    project.configure(one=STDIO)
+    answers = [
+        call("one_fail", _id="c1"),
+        call("one_add", a="x", _id="c2"),
+        call("one_add", a=1, b=1, _id="c3"),
+        call("one_picture", _id="c4"),
+        call("one_trick", _id="c5"),
+        call("one_erase", what="x", _id="c6"),
+    ]
+    llm = project.script(answers, say("Oh."))
+    events = await project.client.run("Go")
     results = results_of(llm.requests[1])
     assert "no luck" in results["c1"].content
     assert [results[key].outcome for key in ("c1", "c2", "c3")] == ["failed", "failed", "success"]
+    assert isinstance(results["c4"].content, BinaryContent)
+    assert json.loads(results["c5"].content) == {"kind": "image-url", "url": "http://127.0.0.1:1/secret"}
+    assert results["c6"].content == "erased x"
     assert event_types(events)[-1] == "RUN_FINISHED"
 
 
-@pytest.mark.nightly
-async def test_files_come_through_and_what_only_looks_like_one_is_a_text(client: Client, settings: Any, tmp_path: Path):
-    configure(settings, tmp_path, {"one": STDIO})
-    with agent(client, settings, [call("one_picture", _id="c1"), call("one_trick", _id="c2")], say("Nice.")) as llm:
-        await client.run("Draw")
-    results = results_of(llm.requests[1])
-    assert isinstance(results["c1"].content, BinaryContent)
-    assert json.loads(results["c2"].content) == {"kind": "image-url", "url": "http://127.0.0.1:1/secret"}
-
-
-async def test_a_name_of_the_project_wins(client: Client, settings: Any, tmp_path: Path):
+async def test_a_name_of_the_project_wins(project: Project):
     registry = ToolRegistry()
-
-    @tool(registry)
-    def one_add() -> str:
-        """Add nothing."""
-        return "ours"
-
-    configure(settings, tmp_path, {"one": STDIO, "one-a": {**STDIO}})
-    with agent(client, settings, call("one_add", _id="c1"), say("Done."), registry=registry) as llm:
-        await client.run("Add")
+    registry.add(lambda: "ours", name="one_add", description="Add nothing.")
+    project.configure(**{"one": STDIO, "one-a": STDIO})
+    llm = project.script(call("one_add", _id="c1"), say("Done."), registry=registry)
+    await project.client.run("Add")
     assert results_of(llm.requests[1])["c1"].content == "ours"
     assert {"one_add", "one-a_add", "one_erase"} <= set(llm.requests[0].tools)
 
@@ -250,49 +228,36 @@ def test_names_are_such_as_every_provider_takes():
 # --- Approvals
 
 
-async def test_a_foreign_tool_waits_for_approval_unless_it_destroys_nothing(
-    client: Client, settings: Any, tmp_path: Path
-):
-    configure(settings, tmp_path, {"one": STDIO})
+async def test_a_foreign_tool_waits_for_approval_unless_it_destroys_nothing(project: Project):
+    project.configure(one=STDIO)
     calls = [
         call("one_append", text="x", _id="c1"),
         call("one_erase", what="x", _id="c2"),
         call("one_unknown", what="x", _id="c3"),
     ]
-    with agent(client, settings, calls, say("Done.")) as llm:
-        events = await client.run("Go")
-        asked = {one["toolCallId"]: one for one in events[-1]["outcome"]["interrupts"]}
-        assert set(asked) == {"c2", "c3"}
-        assert asked["c2"]["message"] == 'Run "Erase it (one)"?'
-        assert asked["c2"]["metadata"]["x-destructive"] is True
-        answers = [decision("c2", True, editedArgs={"what": "y"}), decision("c3", False)]
-        await client.run(resume=answers)
+    llm = project.script(calls, say("Done."))
+    events = await project.client.run("Go")
+    asked = {one["toolCallId"]: one for one in events[-1]["outcome"]["interrupts"]}
+    assert set(asked) == {"c2", "c3"}
+    assert asked["c2"]["message"] == 'Run "Erase it (one)"?'
+    assert asked["c2"]["metadata"]["x-destructive"] is True
+    answers = [decision("c2", True, editedArgs={"what": "y"}), decision("c3", False)]
+    await project.client.run(resume=answers)
     results = results_of(llm.requests[1])
     assert results["c2"].content == "erased y"
     assert results["c3"].outcome == "denied"
 
 
-@pytest.mark.nightly
-async def test_auto_confirm_names_foreign_tools_too(client: Client, settings: Any, tmp_path: Path):
-    configure(settings, tmp_path, {"one": STDIO})
-    settings.AGUI = {**settings.AGUI, "AUTO_CONFIRM": ["one_erase"]}
-    with agent(client, settings, call("one_erase", what="x", _id="c1"), say("Done.")) as llm:
-        await client.run("Go")
-    assert results_of(llm.requests[1])["c1"].content == "erased x"
-
-
-async def test_an_approved_call_of_a_server_that_is_away_fails_alone(
-    client: Client, settings: Any, tmp_path: Path, monkeypatch: Any
-):
+async def test_an_approved_call_of_a_server_that_is_away_fails_alone(project: Project):
     traffic = Traffic()
+    llm = project.script(call("one_erase", what="x", _id="c1"), say("Sorry."))
     async with http_server(traffic) as url:
-        configure(settings, tmp_path, {"one": {"url": url}})
-        with agent(client, settings, call("one_erase", what="x", _id="c1"), say("Sorry.")) as llm:
-            await client.run("Go")
-            await connections.close_all()
-            set_mcp(settings, TIMEOUT_SECONDS=0.05)
-            traffic.open.clear()
-            events = await client.run(resume=[decision("c1")])
+        project.configure(one={"url": url})
+        await project.client.run("Go")
+        await connections.close_all()
+        project.set(TIMEOUT_SECONDS=0.05)
+        traffic.open.clear()
+        events = await project.client.run(resume=[decision("c1")])
     assert event_types(events)[-1] == "RUN_FINISHED"
     assert results_of(llm.requests[1])["c1"].outcome != "success"
 
@@ -314,18 +279,17 @@ async def nobody() -> AsyncIterator[str]:
     yield f"{url}/mcp"
 
 
-async def test_servers_that_are_down_cost_their_tools_and_not_the_chat(client: Client, settings: Any, tmp_path: Path):
+async def test_servers_that_are_down_cost_their_tools_and_not_the_chat(project: Project):
+    llm = project.script(call("up_add", a=1, b=1, _id="c1"), say("Done."), say("Still here."))
     async with nobody() as url, http_server() as up:
-        servers = {
-            "gone": {"url": url},
-            "missing": {"command": "/no/such/program"},
-            "dies": {"command": sys.executable, "args": ["-c", "raise SystemExit(1)"]},
-            "up": {"url": up},
-        }
-        configure(settings, tmp_path, servers)
-        with agent(client, settings, call("up_add", a=1, b=1, _id="c1"), say("Done."), say("Still here.")) as llm:
-            events = await client.run("Add")
-            again = await client.run("And now?")
+        project.configure(
+            gone={"url": url},
+            missing={"command": "/no/such/program"},
+            dies={"command": sys.executable, "args": ["-c", "raise SystemExit(1)"]},
+            up={"url": up},
+        )
+        events = await project.client.run("Add")
+        again = await project.client.run("And now?")
     check_stream(events, {"protocolVersion": "1.0"})
     assert away(events) == away(again) == [["gone", "missing", "dies"]]
     assert results_of(llm.requests[1])["c1"].content == "2"
@@ -333,65 +297,46 @@ async def test_servers_that_are_down_cost_their_tools_and_not_the_chat(client: C
     assert not any(name.startswith("gone") for name in llm.requests[0].tools)
 
 
-async def test_a_slow_server_is_waited_for_once(client: Client, settings: Any, tmp_path: Path):
+async def test_a_slow_server_is_waited_for_once_and_tried_again(project: Project, clock: Clock):
     traffic = Traffic()
     traffic.open.clear()
+    project.set(TIMEOUT_SECONDS=0.05)
+    llm = project.script(say("Without."), say("Without."), call("one_add", a=1, b=1, _id="c1"), say("2"))
     async with http_server(traffic) as url:
-        configure(settings, tmp_path, {"slow": {"url": url}}, TIMEOUT_SECONDS=0.05)
-        with agent(client, settings, say("Without."), say("Without.")):
-            assert away(await client.run("Hi")) == [["slow"]]
-            requests = len(traffic.headers)
-            assert away(await client.run("Hi")) == [["slow"]]
-            assert len(traffic.headers) == requests
-
-
-async def test_a_server_that_was_away_is_tried_again(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
-    monkeypatch.setattr(connections, "RETRY_SECONDS", 0.0)
-    traffic = Traffic()
-    traffic.open.clear()
-    async with http_server(traffic) as url:
-        configure(settings, tmp_path, {"one": {"url": url}}, TIMEOUT_SECONDS=0.05)
-        with agent(client, settings, say("Without."), call("one_add", a=1, b=1, _id="c1"), say("2")) as llm:
-            assert away(await client.run("Hi")) == [["one"]]
-            traffic.open.set()
-            set_mcp(settings, TIMEOUT_SECONDS=60.0)
-            assert away(await client.run("Add")) == []
-    assert results_of(llm.requests[2])["c1"].content == "2"
+        project.configure(one={"url": url})
+        assert away(await project.client.run("Hi")) == [["one"]]
+        requests = len(traffic.headers)
+        assert away(await project.client.run("Hi")) == [["one"]]
+        assert len(traffic.headers) == requests
+        clock.advance(connections.RETRY_SECONDS)
+        traffic.open.set()
+        project.set(TIMEOUT_SECONDS=60.0)
+        assert away(await project.client.run("Add")) == []
+    assert results_of(llm.requests[3])["c1"].content == "2"
 
 
 @pytest.mark.nightly
-async def test_a_process_that_dies_in_a_call_fails_it_and_is_started_again(
-    client: Client, settings: Any, tmp_path: Path
-):
-    configure(settings, tmp_path, {"one": STDIO})
-    script = [call("one_die", _id="c1")], [call("one_add", a=1, b=1, _id="c2")], say("Done.")
-    with agent(client, settings, *script) as llm:
-        events = await client.run("Die")
-    result = results_of(llm.requests[1])["c1"]
-    assert (result.outcome, "did not answer" in result.content) == ("failed", True)
-    assert results_of(llm.requests[2])["c2"].content == "2"
+async def test_a_process_that_dies_in_a_call_fails_it_and_is_started_again(project: Project, monkeypatch: Any):
+    project.configure(one=STDIO)
+    where, again = call("one_where", key="X", _id="c1"), call("one_where", key="X", _id="c2")
+    die, add = call("one_die", _id="c3"), call("one_add", a=1, b=1, _id="c4")
+    llm = project.script(where, say("There."), again, say("There."), die, add, say("Done."))
+    await project.client.run("Where?")
+    process = int(results_of(llm.requests[1])["c1"].content.split()[-1])
+    os.kill(process, signal.SIGKILL)
+    monkeypatch.setattr(connections, "NEAR_SECONDS", 0.0)
+    await project.client.run("Where?")
+    second = results_of(llm.requests[3])["c2"]
+    assert second.outcome == "success"
+    assert not second.content.endswith(str(process))
+    events = await project.client.run("Die")
+    died = results_of(llm.requests[5])["c3"]
+    assert (died.outcome, "did not answer" in died.content) == ("failed", True)
+    assert results_of(llm.requests[6])["c4"].content == "2"
     assert away(events) == []
 
 
-@pytest.mark.nightly
-async def test_a_process_that_died_meanwhile_is_started_again(
-    client: Client, settings: Any, tmp_path: Path, monkeypatch: Any
-):
-    configure(settings, tmp_path, {"one": STDIO})
-    where, again = call("one_where", key="X", _id="c1"), call("one_where", key="X", _id="c2")
-    with agent(client, settings, where, say("There."), again, say("There.")) as llm:
-        await client.run("Where?")
-        process = int(results_of(llm.requests[1])["c1"].content.split()[-1])
-        os.kill(process, signal.SIGKILL)
-        monkeypatch.setattr(connections, "NEAR_SECONDS", 0.0)
-        await client.run("Where?")
-    assert results_of(llm.requests[3])["c2"].outcome == "success"
-    assert not results_of(llm.requests[3])["c2"].content.endswith(str(process))
-
-
-async def test_a_server_that_has_lost_its_sessions_is_entered_again(
-    client: Client, settings: Any, tmp_path: Path, monkeypatch: Any
-):
+async def test_a_server_that_has_lost_its_sessions_is_entered_again(project: Project, monkeypatch: Any):
     """One of the protocol's older versions, which had sessions; it is started anew between two runs."""
     monkeypatch.setattr(connections, "FAR_SECONDS", 0.0)
     running: list[Any] = []
@@ -401,52 +346,38 @@ async def test_a_server_that_has_lost_its_sessions_is_entered_again(
         if b'"server/discover"' in message["body"]:
             await send({"type": "http.response.start", "status": 400, "headers": []})
             return await send({"type": "http.response.body", "body": b""})
-        received = iter([message])
+        await running[-1](scope, mcp_server.once_more(message, receive), send)
 
-        async def receive_again() -> Any:
-            for one in received:
-                return one
-            return await receive()
-
-        await running[-1](scope, receive_again, send)
-
+    llm = project.script(*[call("one_add", a=1, b=1, _id="c1"), say("2")] * 2)
     async with (
         mcp_server.http_application(mcp_server.build_server(), stateless=False) as first,
         mcp_server.http_application(mcp_server.build_server(), stateless=False) as second,
         serving(older) as url,
     ):
-        configure(settings, tmp_path, {"one": {"url": f"{url}/mcp"}})
-        script = call("one_add", a=1, b=1, _id="c1"), say("2"), call("one_add", a=1, b=2, _id="c2"), say("3")
-        with agent(client, settings, *script) as llm:
-            for application in (first, second):
-                running.append(application)
-                assert away(await client.run("Add")) == []
+        project.configure(one={"url": f"{url}/mcp"})
+        for application in (first, second):
+            running.append(application)
+            assert away(await project.client.run("Add", thread=f"t{len(running)}")) == []
         await connections.close_all()
-    assert results_of(llm.requests[1])["c1"].content == "2"
-    assert results_of(llm.requests[3])["c2"].content == "3"
+    assert [results_of(llm.requests[number])["c1"].content for number in (1, 3)] == ["2", "2"]
 
 
-async def test_a_connection_that_breaks_in_a_call_fails_it_alone(client: Client, settings: Any, tmp_path: Path):
+@pytest.mark.parametrize("way", ["breaks", "takes too long"])
+async def test_a_call_without_an_answer_fails_alone(project: Project, way: str):
     traffic = Traffic()
+    llm = project.script(call("one_add", a=1, b=1, _id="c1"), say("Sorry."))
     async with http_server(traffic) as url:
-        configure(settings, tmp_path, {"one": {"url": url}})
-        traffic.cut_calls = True
-        with agent(client, settings, call("one_add", a=1, b=1, _id="c1"), say("Sorry.")) as llm:
-            events = await client.run("Add")
+        project.configure(one={"url": url})
+        if way == "breaks":
+            traffic.cut_calls = True
+        else:
+            project.set(CALL_SECONDS=0.05)
+            traffic.hold_calls = asyncio.Event()
+        events = await project.client.run("Add")
+        if traffic.hold_calls:
+            traffic.hold_calls.set()
+            assert away(events) == []
     assert results_of(llm.requests[1])["c1"].outcome == "failed"
-    assert event_types(events)[-1] == "RUN_FINISHED"
-
-
-async def test_a_call_that_takes_too_long_is_given_up(client: Client, settings: Any, tmp_path: Path):
-    traffic = Traffic()
-    traffic.hold_calls = asyncio.Event()
-    async with http_server(traffic) as url:
-        configure(settings, tmp_path, {"one": {"url": url}}, CALL_SECONDS=0.05)
-        with agent(client, settings, call("one_add", a=1, b=1, _id="c1"), say("Sorry.")) as llm:
-            events = await client.run("Add")
-        traffic.hold_calls.set()
-    assert results_of(llm.requests[1])["c1"].outcome == "failed"
-    assert away(events) == []
     assert event_types(events)[-1] == "RUN_FINISHED"
 
 
@@ -474,51 +405,41 @@ def no_headers(user: Any, server: str) -> None:
 
 
 @pytest.mark.parametrize("function", ["headers_of", "slow_headers_of"])
-async def test_each_user_has_a_connection_with_his_headers(
-    client: Client, other_client: Client, settings: Any, tmp_path: Path, function: str
-):
+async def test_each_user_has_a_connection_with_his_headers(project: Project, other_client: Client, function: str):
     traffic = Traffic()
+    client = project.client
+    other_client.prefix = client.prefix
+    project.set(HEADERS=f"{__name__}.{function}")
+    project.script(*[call("one_add", a=1, b=1), say("2")] * 3)
     async with http_server(traffic) as url:
-        server = {"url": url, "headers": {"X-All": "yes", "X-User": "nobody"}}
-        configure(settings, tmp_path, {"one": server}, HEADERS=f"{__name__}.{function}")
-        with agent(client, settings, *[call("one_add", a=1, b=1), say("2")] * 3):
-            other_client.prefix = client.prefix
-            for user in (client, other_client, client):
-                traffic.headers.clear()
-                await user.run("Add", thread=user.user.username)
-                assert {headers["x-user"] for headers in traffic.headers} == {user.user.username}
-                assert {headers["x-all"] for headers in traffic.headers} == {"yes"}
-                assert {headers["x-server"] for headers in traffic.headers} == {"one"}
-            assert len(traffic.headers) == 1  # The third run found its connection open
+        project.configure(one={"url": url, "headers": {"X-All": "yes", "X-User": "nobody"}})
+        for user in (client, other_client, client):
+            traffic.headers.clear()
+            await user.run("Add", thread=user.user.username)
+            sent = {(headers["x-user"], headers["x-all"], headers["x-server"]) for headers in traffic.headers}
+            assert sent == {(user.user.username, "yes", "one")}
+        assert len(traffic.headers) == 1  # The third run found its connection open
         assert len(connections._connections[asyncio.get_running_loop()]) == 2
 
 
-async def test_without_headers_of_their_own_users_share_one(
-    client: Client, other_client: Client, settings: Any, tmp_path: Path
-):
+async def test_without_headers_of_their_own_users_share_one(project: Project, other_client: Client):
+    project.set(HEADERS=f"{__name__}.no_headers")
+    project.script(say("Hi"), say("Hi"))
+    other_client.prefix = project.client.prefix
     async with http_server() as url:
-        configure(settings, tmp_path, {"one": {"url": url}}, HEADERS=f"{__name__}.no_headers")
-        with agent(client, settings, say("Hi"), say("Hi")):
-            other_client.prefix = client.prefix
-            await client.run("Hi")
-            await other_client.run("Hi", thread="t2")
+        project.configure(one={"url": url})
+        await project.client.run("Hi")
+        await other_client.run("Hi", thread="t2")
         assert len(connections._connections[asyncio.get_running_loop()]) == 1
 
 
-async def test_headers_that_cannot_be_sent_cost_the_tools_alone(client: Client, settings: Any, tmp_path: Path):
-    async with http_server() as url:
-        configure(settings, tmp_path, {"one": {"url": url}}, HEADERS=f"{__name__}.wrong_headers")
-        with agent(client, settings, say("Hi")):
-            assert away(await client.run("Hi")) == [["one"]]
-
-
-async def test_headers_that_do_not_come_cost_the_tools_alone(client: Client, settings: Any, tmp_path: Path):
-    async with http_server() as url:
-        configure(settings, tmp_path, {"one": {"url": url}}, HEADERS=f"{__name__}.never_headers")
-        set_mcp(settings, TIMEOUT_SECONDS=0.05)
-        with agent(client, settings, say("Hi")):
-            async with asyncio.timeout(60):
-                assert away(await client.run("Hi")) == [["one"]]
+@pytest.mark.parametrize(("function", "seconds"), [("wrong_headers", 60.0), ("never_headers", 0.05)])
+async def test_headers_that_cannot_be_sent_cost_the_tools_alone(project: Project, function: str, seconds: float):
+    project.set(HEADERS=f"{__name__}.{function}", TIMEOUT_SECONDS=seconds)
+    project.script(say("Hi"))
+    async with http_server() as url, asyncio.timeout(60):
+        project.configure(one={"url": url})
+        assert away(await project.client.run("Hi")) == [["one"]]
 
 
 async def test_a_connection_of_a_user_that_is_idle_is_closed(monkeypatch: Any):

@@ -8,7 +8,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync, sync_to_async
+from asgiref.sync import sync_to_async
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.core import mail
@@ -33,7 +33,7 @@ from agui.testing import ScriptedModel, call, collect, fail, say, wait
 from tests import urls
 from tests.clock import Clock
 from tests.conftest import Client, run_input, script
-from tests.receiving import choose, run_unread, runs_ended
+from tests.receiving import choose, ends_are_read, left_at_work, run_unread, runs_ended
 from tests.test_recovery import GONE
 
 Thread = get_conversation_model()
@@ -65,20 +65,16 @@ async def kinds() -> list[str]:
     return [kind async for kind in Notification.objects.values_list("kind", flat=True)]
 
 
-async def read() -> None:
-    """Wait until what readers have read is known."""
-    if deliveries._forgetting:
-        await asyncio.wait(deliveries._forgetting)
-
-
 # --- Which runs
 
 
-async def test_who_has_gone_is_told_by_mail(client: Client, ada: Any):
-    with script(say("Fine.")):
-        await run_unread(client, "What is new?")
+async def test_who_has_gone_is_told_by_mail_and_nobody_else_is(client: Client, other_client: Client, ada: Any):
+    await run_unread(client, "What is new?")
+    await run_unread(other_client, thread="of bob, who has not chosen so")
     assert await kinds() == ["run.finished"]
-    assert await deliver_all() == 1
+    out = StringIO()
+    await sync_to_async(call_command)("send_notifications", stdout=out)
+    assert out.getvalue() == "Tried to send 1 notifications.\n"
     [sent] = mail.outbox
     assert sent.to == ["ada@site.example"]
     assert sent.subject == "The answer is ready: What is new?"
@@ -88,10 +84,17 @@ async def test_who_has_gone_is_told_by_mail(client: Client, ada: Any):
     assert await deliver_all() == 0
 
 
-async def test_who_reads_the_end_is_not_told(client: Client, ada: Any):
+async def test_who_reads_the_end_or_comes_back_in_time_is_not_told(client: Client, ada: Any, settings: Any):
     with script(say("Fine.")):
         await client.run("Go")
-    await read()
+    await ends_are_read()
+    assert await kinds() == []
+    turn_on(settings, WAIT_SECONDS=60)
+    await run_unread(client)
+    assert await kinds() == ["run.finished"]
+    assert await deliver_all() == 0
+    await collect(await client.get("threads/t1/events/"))
+    await ends_are_read()
     assert await kinds() == []
 
 
@@ -104,7 +107,7 @@ async def test_one_of_two_readers_is_enough(client: Client, ada: Any):
         first.close()
         go_on.set()
         await collect(second)
-    await read()
+    await ends_are_read()
     assert await kinds() == []
 
 
@@ -122,33 +125,17 @@ async def test_a_reader_who_leaves_before_the_end_counts_for_nothing(client: Cli
     assert await kinds() == ["run.finished"]
 
 
-async def test_who_comes_back_in_time_is_not_told(client: Client, ada: Any, settings: Any):
-    turn_on(settings, WAIT_SECONDS=60)
-    with script(say("Fine.")):
-        await run_unread(client)
-    assert await deliver_all() == 0
-    await collect(await client.get("threads/t1/events/"))
-    await read()
-    assert await kinds() == []
-
-
 async def test_who_has_seen_the_answer_on_a_page_is_not_told(client: Client, ada: Any):
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     await client.http.patch("/agent/threads/t1/", '{"unread": false}', content_type="application/json")
     await deliver_all()
     assert (mail.outbox, await kinds()) == ([], [])
 
 
 async def test_a_run_that_asks_or_fails_is_told_and_one_that_was_stopped_is_not(client: Client, ada: Any):
-    with script(call("wipe", what="disk")):
-        await run_unread(client, thread="asks")
-    with script(fail(RuntimeError("secret cause"))):
-        await run_unread(client, thread="fails")
-    go_on, reached = asyncio.Event(), asyncio.Event()
-    with script([say("One."), wait(go_on, reached)]):
-        (await client.post(run_input("Go", thread="stopped"))).close()
-        await reached.wait()
+    await run_unread(client, thread="asks", answer=call("wipe", what="disk"))
+    await run_unread(client, thread="fails", answer=fail(RuntimeError("secret cause")))
+    async with left_at_work(client, "stopped"):
         await client.http.post("/agent/threads/stopped/cancel/")
         await runs_ended()
     told = Notification.objects.values_list("thread_id", "kind").order_by("thread_id")
@@ -158,24 +145,23 @@ async def test_a_run_that_asks_or_fails_is_told_and_one_that_was_stopped_is_not(
     assert "secret cause" not in str([one.message() for one in mail.outbox])
 
 
-async def test_the_run_of_a_dead_process_is_told_once(client: Client, ada: Any):
-    go_on, reached = asyncio.Event(), asyncio.Event()
-    with script([say("One."), wait(go_on, reached)]):
-        (await client.post(run_input("Go"))).close()
-        await reached.wait()
+async def test_the_run_of_a_dead_process_is_told_once_in_the_language_of_its_user(client: Client, ada: Any):
+    await NotificationChoice.objects.aupdate(language="de")
+    async with left_at_work(client):
         row = await Run.objects.aget()
         await Run.objects.aupdate(process=GONE)
-        for _ in range(2):
-            await recover(ModelConversationStore(), row.scope, "t1")
-        go_on.set()
-        await runs_ended()
-    assert await kinds() == ["run.failed"]
+        with translation.override("fr"):  # Another user, who meets the dead run, speaks it
+            for _ in range(2):
+                await recover(ModelConversationStore(), row.scope, "t1")
+    ended = await Notification.objects.aget()
+    assert (ended.kind, ended.language) == ("run.failed", "")
+    await deliver_all()
+    assert mail.outbox[0].subject == "Die Antwort ist fehlgeschlagen: Go"
 
 
 @pytest.mark.database
 async def test_a_run_is_told_once(client: Client, ada: Any):
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     row = await Notification.objects.aget()
     ended = EndedRun(
         key=str(row.run),
@@ -193,24 +179,13 @@ async def test_a_run_is_told_once(client: Client, ada: Any):
 
 @pytest.mark.parametrize("by_its_user", [True, False])
 async def test_nobody_is_told_of_a_thread_that_is_gone(client: Client, ada: Any, by_its_user: bool):
-    go_on, reached = asyncio.Event(), asyncio.Event()
-    with script([say("One."), wait(go_on, reached), say("Two.")]):
-        (await client.post(run_input("Go"))).close()
-        await reached.wait()
+    async with left_at_work(client):
         if by_its_user:
             await client.http.delete("/agent/threads/t1/")
         else:  # The run goes on, and fails.
             await Run.objects.all().adelete()
             await Thread.objects.all().adelete()
-        go_on.set()
-        await runs_ended()
     assert not await Run.objects.aexists()
-    assert await kinds() == []
-
-
-async def test_other_users_are_not_told(other_client: Client, ada: Any):
-    with script(say("Fine.")):
-        await run_unread(other_client)
     assert await kinds() == []
 
 
@@ -228,25 +203,17 @@ async def test_visitors_are_not_told_and_choose_nothing(transactional_db: None, 
 # --- Which users
 
 
-async def test_nobody_is_told_unless_they_have_chosen_so(client: Client, user: Any):
-    with script(say("Fine.")):
-        await run_unread(client)
-    assert await kinds() == []
-
-
 async def test_all_are_told_but_those_who_turn_it_off(client: Client, other_client: Client, settings: Any, other: Any):
     turn_on(settings, MAIL="opt_out")
     await choose(other, mail=False)
-    with script(say("Fine."), say("Fine.")):
-        await run_unread(client, thread="a")
-        await run_unread(other_client, thread="b")
+    await run_unread(client, thread="a")
+    await run_unread(other_client, thread="b")
     assert [row.thread_id async for row in Notification.objects.all()] == ["a"]
 
 
 @pytest.mark.parametrize("what", ["choice", "account", "setting", "thread", "user"])
 async def test_what_has_changed_meanwhile_counts(client: Client, ada: Any, settings: Any, what: str):
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     if what == "choice":
         await choose(ada, mail=False)
     elif what == "account":
@@ -265,8 +232,7 @@ async def test_what_has_changed_meanwhile_counts(client: Client, ada: Any, setti
 
 async def test_a_user_without_an_address_is_given_up_at_once(client: Client, user: Any):
     await choose(user, mail=True)
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     await deliver_all()
     row = await Notification.objects.aget()
     assert (row.state, row.error, row.attempts) == ("given_up", "no_address", 1)
@@ -279,78 +245,45 @@ async def test_a_user_without_an_address_is_given_up_at_once(client: Client, use
     ("language", "subject"), [("de", "Die Antwort ist da: Los"), ("fr", "La réponse est prête\u00a0: Los")]
 )
 async def test_a_mail_is_in_the_language_of_the_run(client: Client, ada: Any, language: str, subject: str):
-    with script(say("Fine.")):
-        response = await client.post(run_input("Los"), accept_language=language)
-        response.close()
-        await runs_ended()
+    await run_unread(client, "Los", accept_language=language)
     await sync_to_async(translation.activate)("es")
     await deliver_all()
     assert mail.outbox[0].subject == subject
 
 
-async def test_a_mail_about_a_dead_process_is_in_the_language_of_the_users_choice(client: Client, ada: Any):
-    await NotificationChoice.objects.aupdate(language="de")
-    ended = await interrupted(client)
-    assert ended.language == ""
-    await deliver_all()
-    assert mail.outbox[0].subject == "Die Antwort ist fehlgeschlagen: Go"
-
-
-async def interrupted(client: Client) -> Notification:
-    go_on, reached = asyncio.Event(), asyncio.Event()
-    with script([say("One."), wait(go_on, reached)]):
-        (await client.post(run_input("Go"))).close()
-        await reached.wait()
-        row = await Run.objects.aget()
-        await Run.objects.aupdate(process=GONE)
-        with translation.override("fr"):  # Another user, who meets the dead run, speaks it
-            await recover(ModelConversationStore(), row.scope, "t1")
-        go_on.set()
-        await runs_ended()
-    return await Notification.objects.aget()
-
-
-async def test_a_title_can_write_no_header(client: Client, ada: Any):
-    with script(say("Fine.")):
-        await run_unread(client)
-    await Thread.objects.aupdate(title="Hi\r\nBcc: eve@site.example\u202e\x1b\u2028" + "x" * 200)
+async def test_a_title_can_write_no_header_and_is_left_out_if_the_project_says_so(
+    client: Client, ada: Any, settings: Any
+):
+    await run_unread(client, "private words")
+    title = "Hi\r\nBcc: eve@site.example\u202e\x1b\u2028" + "x" * 200
+    await Thread.objects.aupdate(title=title)
     await deliver_all()
     [sent] = mail.outbox
     assert sent.subject.startswith("The answer is ready: Hi Bcc: eve@site.example xxx")
     assert len(sent.subject) <= len("The answer is ready: ") + 80
     assert "Bcc" not in sent.message()
-
-
-async def test_mails_name_no_title_if_the_project_says_so(client: Client, ada: Any, settings: Any):
     turn_on(settings, TITLES=False)
-    with script(say("Fine.")):
-        await run_unread(client, "private words")
+    await run_unread(client, "private words", thread="t2")
     await deliver_all()
-    assert mail.outbox[0].subject == "The answer is ready"
-    assert "private words" not in str(mail.outbox[0].message())
+    assert mail.outbox[1].subject == "The answer is ready"
+    assert "private words" not in str(mail.outbox[1].message())
 
 
 async def test_a_mail_that_is_sent_twice_is_one_mail(client: Client, ada: Any, clock: Clock):
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     for _ in range(2):  # The first process dies before it records that it has sent the mail.
         [row] = await in_database(outbox.claim, 9)
-        await in_database(send_mail, row)
+        await in_database(lambda row: mails.send(row, choices.choice_of(row.owner_id)), row)
         clock.advance(outbox.LEASE_SECONDS)
     first, second = mail.outbox
     assert first.message()["Message-ID"] == second.message()["Message-ID"]
     assert first.message()["Auto-Submitted"] == "auto-generated"
 
 
-def send_mail(row: Notification) -> None:
-    mails.send(row, choices.choice_of(row.owner_id))
-
-
 async def test_a_mail_server_that_fails_is_tried_again(client: Client, ada: Any, settings: Any, clock: Clock):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9  # Nobody listens there.
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     await deliver_all()
     row = await Notification.objects.aget()
     assert (row.state, row.error, row.attempts) == ("pending", "mail_failed", 1)
@@ -389,7 +322,7 @@ async def test_a_run_asks_the_database_nothing_unless_the_project_tells_users(
     turn_on(settings, **section)
     with script(say("Fine.")):
         await client.run("Go")
-        await read()
+        await ends_are_read()
     assert len(asked) == number, asked
 
 
@@ -408,9 +341,8 @@ class Choosing:
         return json.loads(response.content)
 
     async def patch(self, status: int = 200, **body: Any) -> Any:
-        response = await self.client.http.patch(
-            "/agent/notifications/", json.dumps(body), content_type="application/json"
-        )
+        data = json.dumps(body)
+        response = await self.client.http.patch("/agent/notifications/", data, content_type="application/json")
         assert response.status_code == status, response.content
         return json.loads(response.content)
 
@@ -418,15 +350,13 @@ class Choosing:
 HOOK = "https://hooks.example/agent"
 
 
-async def test_a_client_chooses(client: Client, user: Any, settings: Any):
+async def test_a_client_chooses_for_its_user(client: Client, other_client: Client, settings: Any):
     turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
-    chosen = Choosing(client)
-    assert await chosen.get() == {
-        "mail": {"on": False, "address": ""},
-        "webhook": {"address": None, "is_gone": False, "hosts": ["hooks.example"]},
-    }
+    chosen, nothing = Choosing(client), {"address": None, "is_gone": False, "hosts": ["hooks.example"]}
+    assert await chosen.get() == {"mail": {"on": False, "address": ""}, "webhook": nothing}
     secret = (await chosen.patch(mail=True, webhook=HOOK)).pop("secret")
     assert secret.startswith("whsec_")
+    assert await Choosing(other_client).get() == {"mail": {"on": False, "address": ""}, "webhook": nothing}
     assert "secret" not in await chosen.patch(webhook=HOOK)
     assert "secret" not in await chosen.patch(mail=False)
     # Each address has another secret, and so has each demand for a new one.
@@ -434,38 +364,21 @@ async def test_a_client_chooses(client: Client, user: Any, settings: Any):
     assert len({secret, *(other["secret"] for other in others)}) == 3
     assert await chosen.get() == {
         "mail": {"on": False, "address": ""},
-        "webhook": {"address": f"{HOOK}/2", "is_gone": False, "hosts": ["hooks.example"]},
+        "webhook": {**nothing, "address": f"{HOOK}/2"},
     }
     await chosen.patch(webhook=None)
     assert (await chosen.get())["webhook"]["address"] is None
 
 
-async def test_a_choice_is_its_users_own(client: Client, other_client: Client, settings: Any):
+async def test_what_is_no_choice_is_refused(client: Client, settings: Any):
     turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
-    await Choosing(client).patch(mail=True, webhook=HOOK)
-    assert (await Choosing(other_client).get())["webhook"]["address"] is None
-    assert not (await Choosing(other_client).get())["mail"]["on"]
-
-
-@pytest.mark.parametrize("body", [{"mail": 1}, {"mail": None}, {"webhook": 5}, {"new_secret": "yes"}])
-async def test_what_is_no_choice_is_refused(client: Client, settings: Any, body: Any):
-    turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
-    await Choosing(client).patch(400, **body)
-
-
-async def test_an_address_that_is_not_allowed_is_refused(client: Client, settings: Any):
-    turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
+    for body in ({"mail": 1}, {"mail": None}, {"webhook": 5}, {"new_secret": "yes"}):
+        await Choosing(client).patch(400, **body)
     refused = await Choosing(client).patch(422, webhook="https://elsewhere.example/")
     assert refused["reason"] == "not_allowed"
     assert await NotificationChoice.objects.acount() == 0
-
-
-@pytest.mark.parametrize("path", ["notifications/", "notifications/test/"])
-async def test_without_an_account_nobody_chooses(user: Any, path: str):
-    assert (await Client(None).get(path)).status_code == 401
-
-
-async def test_a_project_that_tells_nobody_has_no_choices(client: Client, settings: Any):
+    for route in ("notifications/", "notifications/test/"):
+        assert (await Client(None).get(route)).status_code == 401
     turn_on(settings, MAIL="off")
     assert (await client.get("notifications/")).status_code == 404
 
@@ -504,6 +417,7 @@ def test_a_person_chooses_on_a_page(browser: Browser, user: Any):
 
 
 def test_the_page_says_why_an_address_is_refused(browser: Browser):
+    assert browser.post(PAGE, {"mail": "on"}).status_code == 403, "it needs the site's own form"
     response = submit(browser, mail="on", webhook='https://elsewhere.example/"><b>', do="save")
     page = response.content.decode()
     assert response.status_code == 422
@@ -513,22 +427,16 @@ def test_the_page_says_why_an_address_is_refused(browser: Browser):
     assert not NotificationChoice.objects.exists()
 
 
-def test_the_page_needs_the_sites_own_form(browser: Browser):
-    assert browser.post(PAGE, {"mail": "on"}).status_code == 403
-    assert not NotificationChoice.objects.exists()
-
-
-def test_the_page_leads_to_the_sign_in(user: Any, settings: Any):
+@pytest.mark.parametrize(("language", "words"), [("de", "Benachrichtigungen"), ("ar", 'dir="rtl"'), ("ja", "通知")])
+def test_the_page_speaks_the_users_language_and_leads_to_the_sign_in(
+    browser: Browser, settings: Any, language: str, words: str
+):
+    assert words in browser.get(PAGE, headers={"accept-language": language}).content.decode()
     settings.LOGIN_URL = "/sign-in/"
     response = Browser().get(PAGE, headers={"sec-fetch-mode": "navigate"})
     assert response.status_code == 302
-    assert Browser().get(PAGE).status_code == 401
     assert response["Location"].endswith(f"?next={PAGE}")
-
-
-@pytest.mark.parametrize(("language", "words"), [("de", "Benachrichtigungen"), ("ar", 'dir="rtl"'), ("ja", "通知")])
-def test_the_page_speaks_the_users_language(browser: Browser, language: str, words: str):
-    assert words in browser.get(PAGE, headers={"accept-language": language}).content.decode()
+    assert Browser().get(PAGE).status_code == 401
 
 
 # --- What is kept
@@ -542,13 +450,12 @@ def chief(user: Any, settings: Any) -> Browser:
     return chief
 
 
-async def test_an_administrator_sees_what_was_sent_and_no_secret(
+async def test_an_administrator_sees_what_was_sent_and_no_secret_and_old_rows_go(
     client: Client, ada: Any, settings: Any, chief: Browser
 ):
     turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
     await choose(ada, address=f"{HOOK}?key=s3cret")
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     row = await Notification.objects.filter(channel="mail").aget()
     for part in ("", f"{row.pk}/change/"):
         response = await sync_to_async(chief.get)(f"/admin/agui_notifications/notification/{part}")
@@ -558,30 +465,8 @@ async def test_an_administrator_sees_what_was_sent_and_no_secret(
         assert "hooks.example" not in page
     response = await sync_to_async(chief.get)("/admin/agui_notifications/notificationchoice/")
     assert response.status_code == 404
-
-
-async def test_old_rows_go(client: Client, ada: Any):
-    with script(say("Fine.")):
-        await run_unread(client)
     out = StringIO()
     await Notification.objects.aupdate(created_at=timezone.now() - timedelta(days=31))
     await sync_to_async(call_command)("prune_agent_data", stdout=out)
-    assert "notifications: 1" in out.getvalue()
+    assert "notifications: 2" in out.getvalue()
     assert await kinds() == []
-
-
-def test_the_command_sends_what_is_due(client: Client, user: Any):
-    user.email = "ada@site.example"
-    user.save()
-    async_to_sync(choose)(user, mail=True)
-    Notification.objects.create(
-        owner=user, scope=f"user:{user.pk}", thread_id="t1", run=user_run(), kind="run.finished", channel="mail"
-    )
-    out = StringIO()
-    call_command("send_notifications", stdout=out)
-    assert out.getvalue() == "Tried to send 1 notifications.\n"
-    assert len(mail.outbox) == 1
-
-
-def user_run() -> str:
-    return "00000000-0000-4000-8000-000000000001"

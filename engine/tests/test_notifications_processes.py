@@ -5,10 +5,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
 
 import pytest
 from django.apps import apps
@@ -21,12 +19,13 @@ from agui.contrib.notifications import outbox
 from agui.contrib.notifications.deliver import Deliveries, deliver_all, deliveries
 from agui.contrib.notifications.models import Notification
 from agui.models import Run
-from agui.testing import say
 from tests.clock import Clock
-from tests.conftest import Client, script
-from tests.receiving import OK, allow, answer, choose, receiving, run_unread
+from tests.conftest import Client
+from tests.receiving import OK, answer, by_hand, due, hook, run_unread, secret, silently
 from tests.receiving import Receiver as Hook
 from tests.test_recovery import GONE
+
+__all__ = ["by_hand", "hook", "secret"]
 
 pytestmark = pytest.mark.database
 
@@ -38,23 +37,6 @@ django.setup()
 from django.core.management import call_command
 call_command("send_notifications")
 """
-
-
-@pytest.fixture
-async def hook(settings: Any) -> AsyncIterator[Hook]:
-    async with receiving() as receiver:
-        allow(settings, receiver.host)
-        yield receiver
-
-
-@pytest.fixture
-async def secret(user: Any, hook: Hook) -> str:
-    return await choose(user, address=hook.url)
-
-
-@pytest.fixture
-def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deliveries, "start", lambda: None)
 
 
 def sender() -> subprocess.Popen[bytes]:
@@ -82,16 +64,11 @@ async def ended(process: subprocess.Popen[bytes]) -> int:
     return await asyncio.to_thread(process.wait, 60)
 
 
-async def silently(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await reader.read()
-
-
 async def test_a_process_that_is_killed_after_it_has_sent_leaves_the_rest_to_another(
     client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock
 ):
     hook.answers = [silently, OK]
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     process = sender()
     await hook.arrived()
     process.kill()
@@ -108,18 +85,7 @@ async def test_a_process_that_is_killed_after_it_has_sent_leaves_the_rest_to_ano
 
 
 async def test_processes_at_once_send_each_message_once(user: Any, hook: Hook, secret: str, by_hand: None):
-    rows = []
-    for number in range(40):
-        row = Notification(
-            owner=user,
-            scope=f"user:{user.pk}",
-            thread_id=f"t{number}",
-            run=uuid4(),
-            kind="run.failed",
-            channel="webhook",
-        )
-        rows.append(row)
-    await Notification.objects.abulk_create(rows)
+    rows = [await due(user, thread_id=f"t{number}") for number in range(40)]
     senders = [sender() for _ in range(2)]
     numbers = await asyncio.gather(deliver_all(), deliver_all(), *map(ended, senders))
     assert numbers[2:] == [0, 0]
@@ -130,8 +96,7 @@ async def test_processes_at_once_send_each_message_once(user: Any, hook: Hook, s
 async def test_a_result_that_comes_too_late_changes_nothing(
     client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock
 ):
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     [late] = await in_database(outbox.claim, 9)
     clock.advance(outbox.LEASE_SECONDS)
     await deliver_all()
@@ -143,15 +108,12 @@ async def test_a_result_that_comes_too_late_changes_nothing(
 async def test_a_server_tries_again_by_itself(client: Client, hook: Hook, secret: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(outbox, "PAUSES", (0.05, 0.05, 0.05))
     hook.answers = [answer(500), answer(500), OK]
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     assert len({request.headers["webhook-id"] for request in await hook.arrived(3)}) == 1
 
 
 async def test_a_server_that_has_started_sends_what_another_has_left(user: Any, hook: Hook, secret: str):
-    await Notification.objects.acreate(
-        owner=user, scope=f"user:{user.pk}", thread_id="t1", run=uuid4(), kind="run.failed", channel="webhook"
-    )
+    await due(user)
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         """Serve nothing."""

@@ -11,7 +11,7 @@ from agui.contrib.notifications.deliver import deliveries
 from agui.contrib.notifications.models import Notification
 from agui.testing import collect, say, wait
 from tests.conftest import Client, run_input, script
-from tests.receiving import allow, choose, runs_ended
+from tests.receiving import allow, choose, ends_are_read, runs_ended
 from tests.test_runlog_redis import (  # noqa: F401 # fixtures
     REDIS_SERVER,
     Processes,
@@ -51,6 +51,5 @@ async def test_a_reader_in_another_process_counts_if_it_stays_to_the_end(
             response.close()
             go_on.set()
         await runs_ended()
-    if deliveries._forgetting:
-        await asyncio.wait(deliveries._forgetting)
+    await ends_are_read()
     assert await Notification.objects.acount() == (0 if stays else 1)

@@ -6,7 +6,6 @@ import logging
 import re
 import socket
 import ssl
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,27 +32,11 @@ from agui.contrib.notifications.receivers import NotSent, Receiver
 from agui.testing import call, say
 from tests import pages
 from tests.clock import Clock
-from tests.conftest import Client, script
-from tests.receiving import OK, allow, answer, choose, receiving, run_unread
+from tests.conftest import Client
+from tests.receiving import OK, allow, answer, by_hand, choose, hook, receiving, run_unread, secret, silently
 from tests.receiving import Receiver as Hook
 
-
-@pytest.fixture
-async def hook(settings: Any) -> AsyncIterator[Hook]:
-    async with receiving() as receiver:
-        allow(settings, receiver.host)
-        yield receiver
-
-
-@pytest.fixture
-async def secret(user: Any, hook: Hook) -> str:
-    return await choose(user, address=hook.url)
-
-
-@pytest.fixture
-def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the test send what is due, and not the server."""
-    monkeypatch.setattr(deliveries, "start", lambda: None)
+__all__ = ["by_hand", "hook", "secret"]
 
 
 async def one() -> Notification:
@@ -68,12 +51,26 @@ async def settled() -> Notification:
     return await one()
 
 
+async def attempted(client: Client, hook: Hook, *answers: Any) -> Notification:
+    """The row of a run that has ended unread, after the receiver has given the first of these answers."""
+    hook.answers = [*answers] or [OK]
+    await run_unread(client)
+    await hook.arrived()
+    return await settled()
+
+
+async def refusal(address: str) -> str:
+    """Why nothing is sent there."""
+    with pytest.raises(NotSent) as refused:
+        await webhook.post(address, {}, b"{}")
+    return refused.value.code
+
+
 # --- What is sent
 
 
-async def test_a_run_that_ends_unread_arrives_signed(client: Client, hook: Hook, secret: str, user: Any):
-    with script(say("The password is swordfish.")):
-        await run_unread(client, "Tell me the password")
+async def test_a_run_that_ends_unread_arrives_signed(client: Client, hook: Hook, secret: str, settings: Any):
+    await run_unread(client, "Tell me the password", answer=say("The password is swordfish."))
     [request] = await hook.arrived()
     row = await settled()
     assert request.line == "POST /hooks/agent?key=s3cret HTTP/1.1"
@@ -92,15 +89,22 @@ async def test_a_run_that_ends_unread_arrives_signed(client: Client, hook: Hook,
     }
     assert (row.state, row.attempts, row.error) == ("sent", 1, "")
     assert row.sent_at is not None
+    # Receivers go on while the secret key changes.
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another " * 8
+    await run_unread(client, thread="t2")
+    _, second = await hook.arrived(2)
+    Webhook(secret).verify(second.body, second.headers)
+    choice = await in_database(choices.choice_of, client.user.pk)
+    Webhook(webhook.secret_of(client.user.pk, choice.webhook_seed)).verify(second.body, second.headers)
 
 
 async def test_nothing_that_was_said_or_is_secret_is_in_a_webhook(
     client: Client, hook: Hook, secret: str, caplog: pytest.LogCaptureFixture
 ):
     caplog.set_level(logging.DEBUG)
-    with script(call("wipe", what="swordfish")):
-        await run_unread(client, "Tell me the password")
     hook.answers = [answer(500, "X-Secret: of the receiver")]
+    await run_unread(client, "Tell me the password", answer=call("wipe", what="swordfish"))
     [request] = await hook.arrived()
     await settled()
     assert request.json["type"] == "run.waiting"
@@ -111,11 +115,14 @@ async def test_nothing_that_was_said_or_is_secret_is_in_a_webhook(
         assert word not in caplog.text
 
 
-async def test_what_was_changed_on_the_way_is_refused(client: Client, hook: Hook, secret: str):
-    with script(say("Fine.")):
-        await run_unread(client)
-    [request] = await hook.arrived()
+async def test_what_was_changed_on_the_way_or_is_old_is_refused(
+    client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock
+):
+    await run_unread(client)
+    await deliver_all()
+    [request] = hook.requests
     verify = Webhook(secret).verify
+    verify(request.body, request.headers)
     later = str(int(request.headers["webhook-timestamp"]) + 1)
     for headers in ({"webhook-id": "another"}, {"webhook-timestamp": later}, {"webhook-signature": "v1,AAAA"}):
         with pytest.raises(WebhookVerificationError):
@@ -124,24 +131,18 @@ async def test_what_was_changed_on_the_way_is_refused(client: Client, hook: Hook
         verify(request.body.replace(b"t1", b"t2"), request.headers)
     with pytest.raises(WebhookVerificationError):
         Webhook("whsec_" + "A" * 43 + "=").verify(request.body, request.headers)
-
-
-async def test_an_old_one_is_a_replay(client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock):
     clock.stop(datetime.now(UTC) - timedelta(minutes=6))
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client, thread="t2")
     await deliver_all()
-    [request] = hook.requests
     with pytest.raises(WebhookVerificationError, match="too old"):
-        Webhook(secret).verify(request.body, request.headers)
+        verify(hook.requests[1].body, hook.requests[1].headers)
 
 
 async def test_each_attempt_has_the_id_and_a_time_of_its_own(
     client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock
 ):
     hook.answers = [answer(503), OK]
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     await deliver_all()
     clock.advance(outbox.PAUSES[0])
     await deliver_all()
@@ -153,24 +154,7 @@ async def test_each_attempt_has_the_id_and_a_time_of_its_own(
     Webhook(secret).verify(second.body, second.headers)
 
 
-async def test_receivers_go_on_while_the_secret_key_changes(
-    client: Client, hook: Hook, secret: str, settings: Any, user: Any
-):
-    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
-    settings.SECRET_KEY = "another " * 8
-    with script(say("Fine.")):
-        await run_unread(client)
-    [request] = await hook.arrived()
-    Webhook(secret).verify(request.body, request.headers)
-    choice = await in_database(choices.choice_of, user.pk)
-    Webhook(webhook.secret_of(user.pk, choice.webhook_seed)).verify(request.body, request.headers)
-
-
-async def test_a_users_secret_is_not_that_of_another(user: Any, other: Any):
-    assert webhook.secret_of(user.pk, "seed") != webhook.secret_of(other.pk, "seed")
-
-
-def test_the_signature_is_that_of_the_reference(clock: Clock):
+def test_the_signature_is_that_of_the_reference_with_a_secret_of_the_users_own(clock: Clock):
     clock.stop(datetime(2021, 2, 25, 14, 52, 10, tzinfo=UTC))
     body = b'{"test": 2432232314}'
     headers = webhook.headers_of("msg_p5jXN8AQM9LWM0D4loKWxJek", body, 1, "seed")
@@ -178,6 +162,7 @@ def test_the_signature_is_that_of_the_reference(clock: Clock):
     expected = reference.sign(headers["webhook-id"], datetime(2021, 2, 25, 14, 52, 10), body.decode())
     assert headers["webhook-timestamp"] == "1614264730"
     assert headers["webhook-signature"] == expected
+    assert webhook.secret_of(1, "seed") != webhook.secret_of(2, "seed")
 
 
 # --- Receivers that fail
@@ -187,8 +172,7 @@ async def test_it_is_tried_again_after_pauses_that_grow_and_given_up_after_a_day
     client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock
 ):
     hook.answers = [answer(500)]
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     began, pauses = clock.now(), []
     while (row := await one()).state == "pending":
         pause = (row.next_at - clock.now()).total_seconds()
@@ -207,33 +191,19 @@ async def test_it_is_tried_again_after_pauses_that_grow_and_given_up_after_a_day
     assert await deliver_all() == 0
 
 
-@pytest.mark.parametrize("status", [200, 202, 204])
-async def test_a_status_of_success_is_enough(client: Client, hook: Hook, secret: str, status: int):
-    hook.answers = [answer(status)]
-    with script(say("Fine.")):
-        await run_unread(client)
-    await hook.arrived()
-    assert (await settled()).state == "sent"
-
-
-@pytest.mark.parametrize("status", [400, 404, 429, 500])
-async def test_any_other_is_a_failure(client: Client, hook: Hook, secret: str, status: int):
-    hook.answers = [answer(status)]
-    with script(say("Fine.")):
-        await run_unread(client)
-    await hook.arrived()
-    row = await settled()
-    assert (row.state, row.error) == ("pending", f"http_{status}")
+@pytest.mark.parametrize("status", [200, 202, 204, 400, 404, 429, 500])
+async def test_a_status_of_success_is_enough_and_any_other_is_a_failure(
+    client: Client, hook: Hook, secret: str, status: int
+):
+    row = await attempted(client, hook, answer(status))
+    expected = ("sent", "") if status < 300 else ("pending", f"http_{status}")
+    assert (row.state, row.error) == expected
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 async def test_no_redirect_is_followed(client: Client, hook: Hook, secret: str, status: int):
     async with receiving() as private:
-        hook.answers = [answer(status, f"Location: http://127.0.0.1:{private.port}/"), OK]
-        with script(say("Fine.")):
-            await run_unread(client)
-        await hook.arrived()
-        row = await settled()
+        row = await attempted(client, hook, answer(status, f"Location: http://127.0.0.1:{private.port}/"), OK)
         assert (row.state, row.error) == ("pending", "redirect")
         assert (private.connections, len(hook.requests)) == (0, 1)
 
@@ -242,19 +212,18 @@ async def test_a_receiver_that_is_gone_gets_nothing_more(
     client: Client, hook: Hook, secret: str, by_hand: None, user: Any
 ):
     hook.answers = [answer(410)]
-    with script(say("Fine."), say("Fine."), say("Fine.")):
-        await run_unread(client)
-        await deliver_all()
-        row = await one()
-        assert (row.state, row.error) == ("given_up", "gone")
-        await run_unread(client, thread="t2")
-        assert await deliver_all() == 0
-        assert (await NotificationChoice.objects.aget()).webhook_gone_at is not None
-        # The user saves the address again.
-        hook.answers = [OK]
-        assert await choose(user, address=hook.url) == ""
-        await run_unread(client, thread="t3")
-        assert await deliver_all() == 1
+    await run_unread(client)
+    await deliver_all()
+    row = await one()
+    assert (row.state, row.error) == ("given_up", "gone")
+    await run_unread(client, thread="t2")
+    assert await deliver_all() == 0
+    assert (await NotificationChoice.objects.aget()).webhook_gone_at is not None
+    # The user saves the address again.
+    hook.answers = [OK]
+    assert await choose(user, address=hook.url) == ""
+    await run_unread(client, thread="t3")
+    assert await deliver_all() == 1
     assert len(hook.requests) == 2
 
 
@@ -267,10 +236,6 @@ async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         await asyncio.sleep(0.01)
 
 
-async def silently(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await reader.read()
-
-
 async def provisionally(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while True:
         writer.write(b"HTTP/1.1 102 Processing\r\n\r\n")
@@ -281,25 +246,20 @@ async def provisionally(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
 @pytest.mark.parametrize("how", [slowly, silently, provisionally])
 async def test_a_slow_receiver_is_given_up_in_time(client: Client, hook: Hook, secret: str, settings: Any, how: Any):
     allow(settings, hook.host, TIMEOUT_SECONDS=0.3)
-    hook.answers = [how]
-    with script(say("Fine.")):
-        await run_unread(client)
-    await hook.arrived()
-    assert (await settled()).error == "timeout"
+    assert (await attempted(client, hook, how)).error == "timeout"
 
 
 async def test_slow_receivers_hold_up_no_others(
     client: Client, other_client: Client, hook: Hook, secret: str, other: Any, settings: Any
 ):
     hook.answers = [silently]
-    with script(*[say("Fine.")] * 3):
-        await run_unread(client)
-        await hook.arrived()
-        async with receiving() as quick:
-            allow(settings, hook.host, quick.host)
-            await choose(other, address=quick.url)
-            await run_unread(other_client, thread="t2")
-            await quick.arrived()
+    await run_unread(client)
+    await hook.arrived()
+    async with receiving() as quick:
+        allow(settings, hook.host, quick.host)
+        await choose(other, address=quick.url)
+        await run_unread(other_client, thread="t2")
+        await quick.arrived()
 
 
 async def test_a_huge_answer_is_not_read(client: Client, hook: Hook, secret: str):
@@ -313,32 +273,26 @@ async def test_a_huge_answer_is_not_read(client: Client, hook: Hook, secret: str
             await writer.drain()
             sent += 1
 
-    hook.answers = [pour]
-    with script(say("Fine.")):
-        await run_unread(client)
-    await hook.arrived()
-    assert (await settled()).state == "sent"
+    assert (await attempted(client, hook, pour)).state == "sent"
     assert sent < 50
 
 
 @pytest.mark.parametrize("reply", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 1_000_000])
 async def test_what_is_no_answer_is_a_failure(client: Client, hook: Hook, secret: str, reply: bytes):
-    hook.answers = [reply]
-    with script(say("Fine.")):
-        await run_unread(client)
-    await hook.arrived()
-    assert (await settled()).error == "broken_off"
+    assert (await attempted(client, hook, reply)).error == "broken_off"
 
 
-async def test_nobody_listens(client: Client, user: Any, settings: Any, by_hand: None):
+async def test_nobody_listens_or_the_host_is_unknown(settings: Any, monkeypatch: pytest.MonkeyPatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         host = f"localhost:{server.getsockname()[1]}"
-    allow(settings, host)
-    await choose(user, address=f"http://{host}/")
-    with script(say("Fine.")):
-        await run_unread(client)
-    await deliver_all()
-    assert (await one()).error == "unreachable"
+    allow(settings, host, "hooks.example")
+    assert await refusal(f"http://{host}/") == "unreachable"
+
+    def unknown(*args: Any, **kwargs: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    assert await refusal("https://hooks.example/") == "unknown_host"
 
 
 # --- TLS
@@ -394,21 +348,13 @@ async def test_the_certificate_is_that_of_the_host_and_trusted(
 ALLOWED = ["hooks.example", "*.tenants.example", "hooks.example:8443"]
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "https://hooks.example/",
-        "https://HOOKS.example",
-        "https://hooks.example:443/a?b=c",
-        "https://hooks.example:8443/",
-        "https://a.tenants.example/",
-        "https://a.b.tenants.example/",
-    ],
-)
-def test_addresses_that_are_allowed(settings: Any, address: str):
+def test_addresses_that_are_allowed(settings: Any):
     allow(settings, *ALLOWED)
     settings.DEBUG = False
-    Receiver(address)
+    for path in ("hooks.example/", "HOOKS.example", "hooks.example:443/a?b=c", "hooks.example:8443/"):
+        Receiver(f"https://{path}")
+    for subdomain in ("a", "a.b"):
+        Receiver(f"https://{subdomain}.tenants.example/")
 
 
 @pytest.mark.parametrize(
@@ -493,16 +439,13 @@ PRIVATE = [
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-async def test_private_addresses_are_refused(settings: Any, monkeypatch: pytest.MonkeyPatch, address: str):
+def test_private_addresses_are_refused(address: str):
     assert not is_public(address)
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["8.8.8.8", "93.184.215.14", "172.15.0.1", "2606:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"],
-)
-def test_public_addresses_are_not(address: str):
-    assert is_public(address)
+def test_public_addresses_are_not():
+    for address in ("8.8.8.8", "93.184.215.14", "172.15.0.1", "2606:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"):
+        assert is_public(address), address
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
@@ -524,9 +467,7 @@ async def test_a_name_that_leads_to_a_private_address_is_refused(
 ):
     allow(settings, f"hooks.example:{hook.port}")
     resolving(monkeypatch, known)
-    with pytest.raises(NotSent) as refused:
-        await webhook.post(f"http://hooks.example:{hook.port}/", {}, b"{}")
-    assert refused.value.code == "private_address"
+    assert await refusal(f"http://hooks.example:{hook.port}/") == "private_address"
     assert hook.connections == 0
 
 
@@ -535,46 +476,27 @@ async def test_a_name_is_asked_once_so_that_no_other_answer_counts(
 ):
     allow(settings, f"hooks.example:{hook.port}", TIMEOUT_SECONDS=0.5)
     asked = resolving(monkeypatch, ["192.88.99.1"], ["127.0.0.1"])
-    with pytest.raises(NotSent) as refused:
-        await webhook.post(f"http://hooks.example:{hook.port}/", {}, b"{}")
-    assert refused.value.code in ("timeout", "unreachable")
+    assert await refusal(f"http://hooks.example:{hook.port}/") in ("timeout", "unreachable")
     # The second question is that of a socket for the address that was checked.
     assert [name for name in asked if name == "hooks.example"] == ["hooks.example"]
     assert hook.connections == 0
 
 
-async def test_localhost_is_refused_without_debug(hook: Hook, settings: Any):
+async def test_localhost_is_no_other_machine_and_refused_without_debug(
+    hook: Hook, settings: Any, monkeypatch: pytest.MonkeyPatch
+):
     settings.DEBUG = False
-    with pytest.raises(NotSent) as refused:
-        await webhook.post(hook.url.replace("http:", "https:"), {}, b"{}")
-    assert refused.value.code == "private_address"
+    assert await refusal(hook.url.replace("http:", "https:")) == "private_address"
     assert hook.connections == 0
-
-
-async def test_localhost_is_no_other_machine(hook: Hook, settings: Any, monkeypatch: pytest.MonkeyPatch):
+    settings.DEBUG = True
     resolving(monkeypatch, ["10.0.0.1"])
-    with pytest.raises(NotSent) as refused:
-        await webhook.post(hook.url, {}, b"{}")
-    assert refused.value.code == "private_address"
-
-
-async def test_a_name_without_an_address_is_a_failure(settings: Any, monkeypatch: pytest.MonkeyPatch):
-    allow(settings, "hooks.example")
-
-    def unknown(*args: Any, **kwargs: Any) -> Any:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with pytest.raises(NotSent) as refused:
-        await webhook.post("https://hooks.example/", {}, b"{}")
-    assert refused.value.code == "unknown_host"
+    assert await refusal(hook.url) == "private_address"
 
 
 async def test_a_host_that_is_allowed_no_longer_gets_nothing(
     client: Client, hook: Hook, secret: str, by_hand: None, settings: Any
 ):
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     allow(settings, "hooks.example")
     await deliver_all()
     assert (await one()).error == "not_allowed"
@@ -589,35 +511,27 @@ async def test_no_proxy_and_no_password_of_the_environment_is_used(
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    with script(say("Fine.")):
-        await run_unread(client)
-    [request] = await hook.arrived()
-    assert (await settled()).state == "sent"
-    assert "authorization" not in request.headers
+    assert (await attempted(client, hook)).state == "sent"
+    assert "authorization" not in hook.requests[0].headers
 
 
 # --- A test of the user's
 
 
-async def test_a_user_tests_the_webhook(client: Client, hook: Hook, secret: str):
-    tested = await client.http.post("/agent/notifications/test/")
-    assert (tested.status_code, json.loads(tested.content)) == (200, {"error": None})
+async def test_a_user_tests_the_webhook_a_few_times(client: Client, other_client: Client, hook: Hook, secret: str):
+    async def tested(client: Client) -> tuple[int, Any]:
+        response = await client.http.post("/agent/notifications/test/")
+        return response.status_code, json.loads(response.content)
+
+    assert await tested(client) == (200, {"error": None})
     [request] = hook.requests
     assert Webhook(secret).verify(request.body, request.headers)["type"] == "webhook.ping"
     hook.answers = [answer(500)]
-    tested = await client.http.post("/agent/notifications/test/")
-    assert json.loads(tested.content) == {"error": "http_500"}
-    assert not await Notification.objects.aexists()
-
-
-async def test_tests_are_few(client: Client, hook: Hook, secret: str):
-    statuses = [(await client.http.post("/agent/notifications/test/")).status_code for _ in range(6)]
-    assert statuses == [200] * 5 + [429]
+    assert await tested(client) == (200, {"error": "http_500"})
+    assert [(await tested(client))[0] for _ in range(4)] == [200] * 3 + [429]
     assert len(hook.requests) == 5
-
-
-async def test_there_may_be_nothing_to_test(client: Client, hook: Hook):
-    assert (await client.http.post("/agent/notifications/test/")).status_code == 404
+    assert (await tested(other_client))[0] == 404, "there is nothing to test"
+    assert not await Notification.objects.aexists()
 
 
 # --- The receiver in the manual
@@ -630,8 +544,7 @@ async def test_the_receiver_of_the_manual_knows_forged_and_repeated_webhooks(
     names: dict[str, Any] = {}
     exec(code, names)  # noqa: S102
     settings.AGENT_HOOK_SECRET = secret
-    with script(say("Fine.")):
-        await run_unread(client)
+    await run_unread(client)
     [request] = await hook.arrived()
 
     def receive(body: bytes) -> int:

@@ -62,16 +62,23 @@ async def test_host_finds_all_addresses_from_the_first_refusal(host: Host):
     assert resource["resource"] == RESOURCE
     assert resource["authorization_servers"] == [SITE]
     server = await document(host, "oauth-authorization-server")
-    assert server["issuer"] == SITE
-    assert server["code_challenge_methods_supported"] == ["S256"]
-    assert server["client_id_metadata_document_supported"]
+    assert server == server | {
+        "issuer": SITE,
+        "authorization_endpoint": f"{SITE}/oauth/authorize",
+        "token_endpoint": f"{SITE}/oauth/token",
+        "code_challenge_methods_supported": ["S256"],
+        "client_id_metadata_document_supported": True,
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "response_types_supported": ["code"],
+    }
     assert "none" in server["token_endpoint_auth_methods_supported"]
-    assert server["grant_types_supported"] == ["authorization_code", "refresh_token"]
-    assert server["response_types_supported"] == ["code"]
     assert "registration_endpoint" not in server
     assert (await host.ask()).status_code == 200
-    assert server["authorization_endpoint"] == f"{SITE}/oauth/authorize"
-    assert server["token_endpoint"] == f"{SITE}/oauth/token"
+    # The documents are at the root, too, and nowhere else.
+    assert (await document(host, "oauth-protected-resource"))["resource"] == RESOURCE
+    assert (await document(host, "oauth-authorization-server/agent/mcp"))["issuer"] == SITE
+    for where in ("agent/", "second/tools/", "none/mcp", "agent/mcp//", "accounts/login/"):
+        assert (await host.http.get(f"/.well-known/oauth-protected-resource/{where}")).status_code == 404
 
 
 @pytest.mark.parametrize("typed", ["agent/mcp/", "agent/mcp", "mcp", "mcp/"])
@@ -88,53 +95,27 @@ async def test_each_form_of_the_address_is_one_resource(host: Host, typed: str):
         assert text_of(await host.call("ping", path=f"/{address}")) == "pong"
 
 
-async def test_documents_are_at_the_root_too_and_nowhere_else(host: Host):
-    assert (await document(host, "oauth-protected-resource"))["resource"] == RESOURCE
-    assert (await document(host, "oauth-authorization-server/agent/mcp"))["issuer"] == SITE
-    for where in ("agent/", "second/tools/", "none/mcp", "agent/mcp//", "accounts/login/"):
-        assert (await host.http.get(f"/.well-known/oauth-protected-resource/{where}")).status_code == 404
-
-
 async def test_user_connects_a_host_and_its_calls_are_theirs(host: Host):
-    page = await host.ask()
-    words = page.content.decode()
+    words = (await host.ask()).content.decode()
     for word in ("Claude", "claude.ai", "ada", "change nothing", "create, change or delete"):
         assert word in words
+    told = answered(await host.decide("deny"))
+    assert (told["error"], told["iss"], "code" in told) == ("access_denied", SITE, False)
     answer = await host.decide()
     told = answered(answer)
     assert answer["Location"].startswith(CALLBACK + "?")
-    assert told["state"] == "state-of-the-host"
-    assert told["iss"] == SITE
+    assert (told["state"], told["iss"]) == ("state-of-the-host", SITE)
     tokens = await host.connect()
-    assert tokens["token_type"] == "Bearer"
-    assert tokens["expires_in"] == 8 * 3600
+    assert (tokens["token_type"], tokens["expires_in"]) == ("Bearer", 8 * 3600)
     assert set(tokens["scope"].split()) == {"tools:read", "tools:write"}
     assert text_of(await host.call("whoami")) == "ada"
     record = await AuditRecord.objects.aget(tool_name="whoami")
-    assert record.via == "mcp: Claude"
-    assert record.user_id == host.user.pk
-
-
-async def test_nothing_that_opens_the_door_is_stored(host: Host):
-    tokens = await host.connect()
-    async for row in AccessToken.objects.all():
-        assert row.token == ""
-        assert row.resource == [RESOURCE]
+    assert (record.via, record.user_id) == ("mcp: Claude", host.user.pk)
+    # Nothing that opens the door is stored.
+    rows = AccessToken.objects.values_list("token", "resource")
+    assert [row async for row in rows] == [("", [RESOURCE])]
     stored = [value async for value in RefreshToken.objects.values_list("token", "token_checksum")]
     assert all(tokens["refresh_token"] not in pair for pair in stored)
-
-
-async def test_user_denies(host: Host):
-    told = answered(await host.decide("deny"))
-    assert told["error"] == "access_denied"
-    assert told["iss"] == SITE
-    assert "code" not in told
-
-
-async def test_visitor_signs_in_first_and_comes_back(host: Host):
-    response = await host.browser.get(host.question())
-    assert response.status_code == 302
-    assert response["Location"].startswith("/accounts/login/?next=/oauth/authorize%3F")
 
 
 async def test_tokens_of_the_chat_work_as_before(client: Client):
@@ -154,17 +135,16 @@ async def test_refreshed_connection_goes_on(host: Host):
     assert (await host.call("ping")).status_code == 401
 
 
-@pytest.mark.parametrize("path", ["/authorize", "/authorize/", "/oauth/authorize/"])
-async def test_consent_page_is_at_the_root_too(host: Host, path: str):
+async def test_consent_page_and_tokens_are_at_the_root_too(host: Host):
+    visitor = await host.browser.get(host.question())
+    assert visitor.status_code == 302
+    assert visitor["Location"].startswith("/accounts/login/?next=/oauth/authorize%3F")
     await host.browser.aforce_login(host.user)
     asked = host.question().partition("?")[2]
-    assert (await host.browser.get(f"{path}?{asked}")).status_code == 200
-
-
-@pytest.mark.parametrize("path", ["/token", "/token/", "/oauth/token/"])
-async def test_tokens_are_at_the_root_too(host: Host, path: str):
-    response = await host.redeem(await host.get_code(), path=path)
-    assert response.status_code == 200
+    for path in ("/authorize", "/authorize/", "/oauth/authorize/"):
+        assert (await host.browser.get(f"{path}?{asked}")).status_code == 200, path
+    for path in ("/token", "/token/", "/oauth/token/"):
+        assert (await host.redeem(await host.get_code(), path=path)).status_code == 200, path
 
 
 # --- Scopes
@@ -192,6 +172,7 @@ async def test_read_only_tool_needs_to_read_only(host: Host, monkeypatch: pytest
     assert text_of(await host.call("ping")) == "pong"
     tokens = await host.connect(scope="tools:write")
     assert (await host.call("ping", token=tokens["access_token"])).status_code == 403
+    assert (await host.connect(scope=None))["scope"] == "tools:read", "who names no scope may read"
 
 
 @pytest.mark.parametrize(
@@ -241,28 +222,27 @@ async def test_scope_gives_nothing_that_the_user_may_not(host: Host):
     await host.connect()
     refused = await host.call("inspect")
     assert b"Unknown tool" in refused.content
-    permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
-    await host.user.user_permissions.aadd(permission)
+    await host.user.user_permissions.aadd(await view_run())
     assert text_of(await host.call("inspect")) == "all is well"
-    await host.user.user_permissions.aremove(permission)
+    await host.user.user_permissions.aclear()
     assert b"Unknown tool" in (await host.call("inspect")).content
-
-
-async def test_host_that_names_no_scope_may_read(host: Host):
-    assert (await host.connect(scope=None))["scope"] == "tools:read"
 
 
 GROUPS = {"work": {"WORDS": gettext_lazy("Monday"), "PERMISSIONS": ["agui.view_run"]}}
 
 
 @pytest.fixture
-def groups(settings: Any, user: Any) -> None:
+def groups(settings: Any) -> None:
     settings.AGUI = {**settings.AGUI, "OAUTH": {"GROUPS": GROUPS}}
-    user.user_permissions.add(Permission.objects.get(codename="view_run", content_type__app_label="agui"))
+
+
+async def view_run() -> Permission:
+    return await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
 
 
 @pytest.mark.usefixtures("groups")
 async def test_group_of_tools_is_a_scope_of_its_own(host: Host, settings: Any):
+    await host.user.user_permissions.aadd(await view_run())
     everything = "tools:read tools:write tools:work"
     assert f'scope="{everything}"' in (await host.call("ping"))["WWW-Authenticate"]
     assert (await document(host, "oauth-protected-resource/agent/mcp/"))["scopes_supported"] == everything.split()
@@ -278,23 +258,16 @@ async def test_group_of_tools_is_a_scope_of_its_own(host: Host, settings: Any):
     assert text_of(await host.call("inspect")) == "all is well"
     listed = await host.browser.get("/oauth/connections/")
     assert "Montag" in listed.content.decode()
-
-
-@pytest.mark.usefixtures("groups")
-async def test_user_keeps_a_group_from_a_host(host: Host):
+    # It gives no permission, and the user may keep it from a host.
+    await host.user.user_permissions.aclear()
+    assert b"Unknown tool" in (await host.call("inspect")).content
     assert (await host.connect(write=False, scope="tools:read tools:work"))["scope"] == "tools:read"
+    await host.user.user_permissions.aadd(await view_run())
     assert (await host.call("inspect")).status_code == 403
 
 
 @pytest.mark.usefixtures("groups")
-async def test_group_gives_no_permission(host: Host):
-    await host.user.user_permissions.aclear()
-    await host.connect(scope="tools:read tools:write tools:work")
-    assert b"Unknown tool" in (await host.call("inspect")).content
-
-
-def test_resources_of_a_group_need_its_scope(settings: Any):
-    settings.AGUI = {**settings.AGUI, "OAUTH": {"GROUPS": GROUPS}}
+def test_resources_of_a_group_need_its_scope():
     registry = ToolRegistry("reports")
 
     @resource(registry, "shop://reports/{kind}", permission="agui.view_run")
@@ -302,10 +275,7 @@ def test_resources_of_a_group_need_its_scope(settings: Any):
         """A report."""
         return kind
 
-    @resource(registry, "shop://terms")
-    def terms() -> str:
-        """The terms."""
-        return ""
+    resource(registry, "shop://terms", name="terms", description="The terms.")(lambda: "")
 
     def needed(method: str, **params: Any) -> list[str]:
         return needed_scopes({"method": method, "params": params}, registry)
@@ -349,16 +319,17 @@ async def test_disabled_account_is_refused_at_the_next_call(host: Host):
 
 
 async def test_user_sees_and_ends_a_connection(host: Host, other: Any):
+    assert (await host.http.get("/oauth/connections/")).status_code == 302
     tokens = await host.connect()
     unused_code = await host.get_code()
     theirs = Host(other)
     await theirs.connect()
-    page = await host.browser.get("/oauth/connections/")
-    assert "Claude" in page.content.decode()
-    app = await Application.objects.aget(client_id=CLAUDE)
-    csrf = host.browser.cookies["csrftoken"].value
-    ended = await host.browser.post("/oauth/connections/", {"application": app.pk, "csrfmiddlewaretoken": csrf})
-    assert ended.status_code == 302
+    assert "Claude" in (await host.browser.get("/oauth/connections/")).content.decode()
+    form = {"application": (await Application.objects.aget(client_id=CLAUDE)).pk}
+    assert (await host.browser.post("/oauth/connections/", form)).status_code == 403
+    assert text_of(await host.call("ping")) == "pong"
+    form["csrfmiddlewaretoken"] = host.browser.cookies["csrftoken"].value
+    assert (await host.browser.post("/oauth/connections/", form)).status_code == 302
     assert (await host.call("ping")).status_code == 401
     assert (await host.refresh(tokens["refresh_token"])).status_code == 400
     assert (await host.redeem(unused_code)).status_code == 400
@@ -368,24 +339,16 @@ async def test_user_sees_and_ends_a_connection(host: Host, other: Any):
     assert len(await sync_to_async(connections.connected_apps)(other)) == 1
 
 
-async def test_page_of_connections_needs_a_user_and_no_cross_site_form(host: Host):
-    assert (await host.http.get("/oauth/connections/")).status_code == 302
-    await host.connect()
-    app = await Application.objects.aget(client_id=CLAUDE)
-    assert (await host.browser.post("/oauth/connections/", {"application": app.pk})).status_code == 403
-    assert text_of(await host.call("ping")) == "pong"
-
-
-async def test_host_ends_its_own_connection(host: Host):
-    tokens = await host.connect()
-    ended = await host.post("/oauth/revoke", token=tokens["refresh_token"], client_id=CLAUDE)
-    assert ended.status_code == 200
-    assert (await host.call("ping")).status_code == 401
-
-
-async def test_expired_token_is_refused(host: Host, clock: Any):
-    await host.connect()
-    clock.advance(8 * 3600 + 60)
+@pytest.mark.parametrize("by", ["time", "the host", "an administrator"])
+async def test_connection_ends_without_its_user(host: Host, clock: Any, by: str):
+    token = (await host.connect())["refresh_token"]
+    if by == "time":
+        clock.advance(8 * 3600 + 60)
+    elif by == "the host":
+        assert (await host.post("/oauth/revoke", token=token, client_id=CLAUDE)).status_code == 200
+    else:
+        await Application.objects.all().adelete()
+        assert json.loads((await host.refresh(token)).content)["error"] == "invalid_client"
     assert (await host.call("ping")).status_code == 401
 
 
@@ -397,20 +360,8 @@ async def test_middleware_that_asks_everybody_to_sign_in_lets_hosts_pass(host: H
     await document(host, "oauth-protected-resource/mcp")
     await document(host, "oauth-authorization-server")
     await host.connect()
-    for path in ("/mcp", "/agent/mcp/"):
-        assert text_of(await host.call("ping", path=path)) == "pong"
-    assert (await host.http.get("/oauth/connections/")).status_code == 302
-
-
-def test_short_address_has_the_limits_of_the_endpoint():
     for path in ("/mcp", "/mcp/", "/agent/mcp/"):
         view: Any = resolve(path).func
-        assert view.max_body_bytes() == conf.get().max_body_bytes
-        assert view.csrf_exempt
-
-
-async def test_administrator_ends_all_connections_of_a_host(host: Host):
-    tokens = await host.connect()
-    await Application.objects.all().adelete()
-    assert (await host.call("ping")).status_code == 401
-    assert json.loads((await host.refresh(tokens["refresh_token"])).content)["error"] == "invalid_client"
+        assert (view.max_body_bytes(), view.csrf_exempt) == (conf.get().max_body_bytes, True)
+        assert text_of(await host.call("ping", path=path)) == "pong"
+    assert (await host.http.get("/oauth/connections/")).status_code == 302

@@ -18,6 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 from oauth2_provider.models import AccessToken, Application
 
+from tests.calling import text_of
 from tests.hosting import add_client, open_doors
 from tests.serving import serving
 
@@ -95,23 +96,18 @@ def sign_in_of(person: Person, address: str, **options: Any) -> OAuthClientProvi
     return OAuthClientProvider(address, metadata, storage, person.visit, person.come_back, **options)
 
 
-def said(result: Any) -> str:
-    (block,) = result.content
-    return str(block.text)
-
-
 async def test_client_registers_connects_refreshes_and_calls(address: str):
     person, storage = Person(True), Storage()
     sign_in = sign_in_of(person, address, storage=storage)
     async with signed_in(address, sign_in) as client:
-        assert said(await client.call_tool("whoami", {})) == "ada"
+        assert text_of(await client.call_tool("whoami", {})) == "ada"
         sign_in.context.token_expiry_time = 1  # The client takes its token for one that has expired
-        assert said(await client.call_tool("echo", {"text": "hi"})) == "hi"
+        assert text_of(await client.call_tool("echo", {"text": "hi"})) == "hi"
     assert person.allows_changes == [], "the user was asked once"
     assert await AccessToken.objects.filter(source_refresh_token__isnull=False).acount() == 1
     # The next process begins with what was kept.
     async with signed_in(address, sign_in_of(person, address, storage=storage)) as client:
-        assert said(await client.call_tool("whoami", {})) == "ada"
+        assert text_of(await client.call_tool("whoami", {})) == "ada"
     assert await Application.objects.acount() == 1
 
 
@@ -120,6 +116,6 @@ async def test_client_with_a_document_asks_for_more_when_it_needs_it(address: st
     person = Person(False, True)
     sign_in = sign_in_of(person, address, client_metadata_url=DOCUMENT)
     async with signed_in(address, sign_in) as client:
-        assert said(await client.call_tool("echo", {"text": "hi"})) == "hi"
+        assert text_of(await client.call_tool("echo", {"text": "hi"})) == "hi"
         assert person.allows_changes == [], "the user was asked again for the call that changes something"
     assert await Application.objects.acount() == 1

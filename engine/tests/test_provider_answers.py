@@ -14,7 +14,7 @@ from pydantic_ai.models import override_allow_model_requests
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
 from tests.conftest import Client
-from tests.provider_stub import Answer, Body, Extra, ProviderStub, calls_in, check_history
+from tests.provider_stub import Answer, Body, Extra, ProviderStub, calls_in, check_history, server_search, web_search
 from tests.provider_stub import messages as messages_of
 from tests.providers import APIS, model_of
 from tests.wire import check_stream
@@ -29,7 +29,9 @@ CUT = [name for name in NAMES if " after text" in name]
 UNKNOWN = [name for name in NAMES if name.startswith("unknown") or "not declared" in name]
 THOUGHT = ["<think> split over deltas", "only </think>"]
 DRAWN = [name for name in NAMES if name.startswith("image")]
-OTHERS = ["blank answer, Chat", "200 with an error as JSON", "context exceeded, llama.cpp"]
+FAILED = {"blank answer, Chat": "empty_answer", "context exceeded, llama.cpp": "context_window"}
+ERROR = "200 with an error as JSON"
+OWN_CALLS = {"responses": [web_search("ws_1", "Tea")], "anthropic": server_search("srv_1", "Tea")}
 
 
 @pytest.fixture
@@ -99,7 +101,7 @@ async def play(name: str, client: Client, stub: ProviderStub, settings: Any) -> 
 
 
 def test_each_input_has_its_test():
-    assert sorted(NAMES) == sorted([*ONE_CALL, *TWO_CALLS, *REFUSED, *CUT, *UNKNOWN, *THOUGHT, *DRAWN, *OTHERS])
+    assert sorted(NAMES) == sorted([*ONE_CALL, *TWO_CALLS, *REFUSED, *CUT, *UNKNOWN, *THOUGHT, *DRAWN, *FAILED, ERROR])
 
 
 @pytest.mark.parametrize("name", ONE_CALL)
@@ -123,26 +125,6 @@ async def test_calls_that_a_gateway_confuses_run_all_the_same(name, client, stub
 
     assert turn.events[-1]["type"] == "RUN_FINISHED"
     assert sorted(turn.notes) == ["Bread", "Tea"]
-
-
-OWN_CALLS = {
-    "responses": [
-        {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "Tea"}}
-    ],
-    "anthropic": [
-        {
-            "type": "server_tool_use",
-            "id": "srv_1",
-            "name": "web_search",
-            "input": {},
-            "deltas": [
-                {"type": "input_json_delta", "partial_json": '{"query": '},
-                {"type": "input_json_delta", "partial_json": '"Tea"}'},
-            ],
-        },
-        {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": []},
-    ],
-}
 
 
 @pytest.mark.parametrize("api", OWN_CALLS)
@@ -246,10 +228,8 @@ async def test_a_thought_may_come_letter_by_letter(client, stub, settings):
 
     check_stream(events)
     assert Turn(events, {}).text == "Hello"
-    assert [(one["role"], one["content"]) for one in messages[1:]] == [
-        ("reasoning", "Let me see"),
-        ("assistant", "Hello"),
-    ]
+    told = [(one["role"], one["content"]) for one in messages[1:]]
+    assert told == [("reasoning", "Let me see"), ("assistant", "Hello")]
 
 
 def chat_data(text: str) -> str:
@@ -266,21 +246,16 @@ async def test_a_drawing_is_the_same_words_live_and_after_a_reload(name, client,
     assert "None" not in turn.text
 
 
-async def test_white_space_is_an_empty_answer(client, stub, settings):
-    turn = await play("blank answer, Chat", client, stub, settings)
+@pytest.mark.parametrize("name", FAILED)
+async def test_an_answer_without_words_has_a_code(name, client, stub, settings):
+    turn = await play(name, client, stub, settings)
 
-    assert turn.events[-1]["code"] == "empty_answer"
+    assert turn.events[-1]["code"] == FAILED[name]
     assert (turn.answers, turn.text) == ([], "")
 
 
 async def test_an_error_with_the_status_of_a_success_is_read(client, stub, settings):
     settings.DEBUG = True
-    turn = await play("200 with an error as JSON", client, stub, settings)
+    turn = await play(ERROR, client, stub, settings)
 
     assert "no model is loaded" in turn.events[-1]["metadata"]["debug"]["cause"]
-
-
-async def test_a_context_that_is_exceeded_has_its_code_from_any_server(client, stub, settings):
-    turn = await play("context exceeded, llama.cpp", client, stub, settings)
-
-    assert turn.events[-1]["code"] == "context_window"

@@ -2,24 +2,25 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
-from pydantic_ai.models import override_allow_model_requests
 from pydantic_ai.run import AgentRunResultEvent
 
 from agui.agents.build import build_agent
 from agui.agents.config import AgentConfig
 from agui.deps import AgentDeps
 from agui.tools.registry import ToolRegistry, tool
-from tests.provider_stub import Answer, ProviderStub, Refusal, ToolUse
+from tests.provider_stub import Answer, Refusal, ToolUse
+from tests.test_llm import stub
+
+__all__ = ["stub"]
 
 Body = dict[str, Any]
-KEY = "not-a-real-key"
 
 
 @dataclass(frozen=True)
@@ -64,19 +65,6 @@ def api(request: pytest.FixtureRequest) -> Api:
     return request.param
 
 
-@pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderStub]:
-    with ProviderStub() as stub, override_allow_model_requests(True):
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-        # What a developer's machine may have set for real use stays out of it.
-        for variable in ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
-            monkeypatch.delenv(variable, raising=False)
-        yield stub
-
-
 def build(api: Api):
     registry = ToolRegistry()
 
@@ -85,19 +73,15 @@ def build(api: Api):
         """Add two numbers."""
         return a + b
 
-    return build_agent(
-        registry, AgentConfig(model=api.model, instructions="Be brief.", model_settings={"max_retries": 0})
-    )
+    config = AgentConfig(model=api.model, instructions="Be brief.", model_settings={"max_retries": 0})
+    return build_agent(registry, config)
 
 
 def text_of(event: object) -> str:
-    if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
-        return event.part.content
-    return (
-        event.delta.content_delta
-        if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta)
-        else ""
-    )
+    match event:
+        case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+            return text
+    return ""
 
 
 DEPS = AgentDeps(user=None, thread_id="thread", run_id="run")
@@ -115,7 +99,7 @@ async def test_tool_round_trip_is_streamed(api, stub):
     assert first.path == second.path == api.path
     assert first.body["stream"] is True
     assert first.body["model"] == api.model.partition(":")[2]
-    assert any(KEY in value for value in first.headers.values())
+    assert any("not-a-real-key" in value for value in first.headers.values())
     assert "Be brief." in json.dumps(first.body)
     assert "Add 2 and 3" in json.dumps(first.body)
     call_id, result = api.result(second.body)

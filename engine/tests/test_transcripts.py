@@ -20,7 +20,7 @@ from tests.transcript_files import Transcript, read
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 # What parts need beside their line in the settings.
-LIBRARIES = {"mcp": "fastmcp"}
+LIBRARIES = {"mcp": "fastmcp", "drf_mcp": "rest_framework_mcp"}
 FOLDER = Path(__file__).parent / "transcripts"
 
 

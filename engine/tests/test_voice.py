@@ -38,6 +38,12 @@ def test_the_service_is_named_in_the_environment_unless_that_is_not_read(monkeyp
     assert conf.load(choice).voice.url == url
 
 
+@pytest.fixture
+def parrot(settings):
+    """Let a class of the project listen."""
+    settings.AGUI = {"VOICE": {"BACKEND": "tests.test_voice.Parrot"}}
+
+
 async def record(client: Client, audio=WEBM, **form):
     return await client.http.post("/agent/transcribe/", {"file": SimpleUploadedFile("x.exe", audio), **form})
 
@@ -66,25 +72,17 @@ async def test_a_recording_becomes_a_text(client: Client, settings):
         assert f'name="{name}"\r\n\r\n{value}\r\n'.encode() in body
 
 
-async def test_a_class_of_the_project_may_listen(client: Client, settings):
-    settings.AGUI = {"VOICE": {"BACKEND": "tests.test_voice.Parrot"}}
+async def test_a_class_of_the_project_may_listen_to_its_users_alone(client: Client, settings, parrot):
     response = await record(client, b"RIFF....WAVE")
     assert json.loads(response.content) == {"text": "12 audio.wav audio/wav "}
-
-
-async def test_without_the_setting_nobody_listens(client: Client, settings):
-    settings.AGUI = {}
-    assert (await record(client)).status_code == 404
-
-
-async def test_nobody_else_may_ask(client: Client, settings):
-    settings.AGUI = {"VOICE": {"BACKEND": "tests.test_voice.Parrot"}}
     assert (await record(Client(None))).status_code == 401
     visitor = AsyncClient(enforce_csrf_checks=True)
     await visitor.aforce_login(client.user)
     response = await visitor.post("/agent/transcribe/", {"file": SimpleUploadedFile("a", WEBM)})
     assert response.status_code == 403
     assert (await client.get("transcribe/")).status_code == 405
+    settings.AGUI = {}
+    assert (await record(client)).status_code == 404, "nobody listens"
 
 
 @pytest.mark.parametrize(
@@ -110,52 +108,32 @@ async def test_what_the_service_can_t_do_is_told_without_its_words(
     assert not any(word in told for word in ("bad key", "no speech", "sk-1", "sesame"))
 
 
-async def test_a_service_that_breaks_off_or_is_away_is_unavailable(client: Client, settings):
+async def test_a_service_that_breaks_off_or_is_away_or_silent_is_unavailable(client: Client, settings):
     response, _ = await transcribed(client, settings, (200, {"content-length": "99"}, b'{"te', CUT))
     assert response.status_code == 503
     settings.AGUI = {"VOICE": {"URL": "http://127.0.0.1:1"}}
     assert (await record(client)).status_code == 503
-
-
-async def test_a_service_that_is_silent_is_not_waited_for(client: Client, settings):
-    never = asyncio.Event()
-    async with serving(Answers((200, {}, never))) as url:
+    async with serving(Answers((200, {}, asyncio.Event()))) as url:
         settings.AGUI = {"VOICE": {"URL": url, "TIMEOUT_SECONDS": 0.2}}
         assert (await record(client)).status_code == 503
 
 
-async def test_what_is_no_recording_goes_nowhere(client: Client, settings):
-    response, requests = await transcribed(client, settings, audio=b"MZ an executable")
-    assert (response.status_code, requests) == (415, [])
-    response, requests = await transcribed(client, settings, audio=b"")
-    assert (response.status_code, requests) == (400, [])
-    response, requests = await transcribed(client, settings, language="klingon")
-    assert (response.status_code, requests) == (400, [])
+async def test_what_is_no_recording_or_too_large_goes_nowhere(client: Client, settings, parrot):
+    settings.AGUI["VOICE"]["MAX_BYTES"] = 20
+    for size, status in ((20, 413), (100_000, 413), (0, 200)):
+        assert (await record(client, WEBM + b"." * size)).status_code == status
+    for form, status in (({"audio": b"MZ a program"}, 415), ({"audio": b""}, 400), ({"language": "klingon"}, 400)):
+        response, requests = await transcribed(client, settings, **form)
+        assert (response.status_code, requests) == (status, [])
 
 
-async def test_what_is_too_large_goes_nowhere(client: Client, settings):
-    settings.AGUI = {"VOICE": {"BACKEND": "tests.test_voice.Parrot", "MAX_BYTES": 20}}
-    assert (await record(client, WEBM + b"." * 20)).status_code == 413
-    assert (await record(client, WEBM + b"." * 100_000)).status_code == 413
-    assert (await record(client, WEBM)).status_code == 200
-
-
-async def test_recordings_count_like_messages(client: Client, settings):
-    settings.AGUI = {
-        "THROTTLE": {"USER": "1/hour"},
-        "VOICE": {"BACKEND": "tests.test_voice.Parrot"},
-    }
+async def test_recordings_count_for_throttles_and_budgets(client: Client, settings, parrot):
+    settings.AGUI["THROTTLE"] = {"USER": "1/hour"}
     assert (await record(client)).status_code == 200
     response = await record(client)
     assert response.status_code == 429
     assert int(response["Retry-After"]) > 0
-
-
-async def test_who_has_spent_his_budget_is_not_listened_to(client: Client, settings):
-    settings.AGUI = {
-        "SPENDING": {"DAY": {"COST": 0}},
-        "VOICE": {"BACKEND": "tests.test_voice.Parrot"},
-    }
+    settings.AGUI = {"SPENDING": {"DAY": {"COST": 0}}, "VOICE": settings.AGUI["VOICE"]}
     response = await record(client)
     assert (response.status_code, json.loads(response.content)["error"]) == (429, "budget_exceeded")
 

@@ -66,11 +66,11 @@ def looking_up(name: str) -> FunctionToolset[AgentDeps]:
     return toolset
 
 
-AGENTS["a toolset has lookup"] = lambda: (urls.registry, {"toolsets": [looking_up("lookup")]})
-AGENTS["a prefixed toolset has my_lookup"] = lambda: (
-    urls.registry,
-    {"toolsets": [looking_up("lookup").prefixed("my")]},
-)
+AGENTS |= {
+    "no tools of its own": lambda: (ToolRegistry(), {}),
+    "a toolset has lookup": lambda: (urls.registry, {"toolsets": [looking_up("lookup")]}),
+    "a prefixed toolset has my_lookup": lambda: (urls.registry, {"toolsets": [looking_up("lookup").prefixed("my")]}),
+}
 
 
 async def last_three(messages: list[Any]) -> list[Any]:
@@ -169,6 +169,28 @@ add_one_tool("large payments ask", pay)
 add_one_tool("nothing may be changed", change, destructive=True, editable=False)
 add_one_tool("a note may be changed", change, destructive=True, editable=["note"])
 add_toolset("an exception says that nothing may be changed", change_nothing, name="change")
+
+
+# --- A tool that one deploy or another has
+
+
+def deletes(name: str, confirm: str = "Delete one row?", kind: Any = int, **options: Any) -> None:
+    def delete(row: kind) -> str:
+        """Delete."""
+        effects.append(f"deleted {row}")
+        return "deleted"
+
+    add_one_tool(name, delete, **{"summary": "Delete", **options}, confirm=confirm, destructive=True)
+    add_toolset(f"{name}, with a toolset", delete, requires_approval=True)
+
+
+deletes("deletes a row")
+deletes("deletes a row in time", permission=None, timeout=9)
+deletes("deletes a row for ever", summary="Delete for ever")
+deletes("deletes all rows", "Delete all rows?")
+deletes("deletes a number", kind=float)
+deletes("deletes a number or a text", kind=int | str)
+deletes("deletes a list", kind=list[int])
 
 
 # --- Tools for MCP clients
