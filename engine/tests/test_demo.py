@@ -100,25 +100,20 @@ def calls(text: str, tools=TOOLS) -> list[tuple[str, Any]]:
     [
         ("What tasks do I have?", "list_tasks", {}),
         ("Draw a chart of my tasks, open and finished ones by category.", "chart_tasks", {}),
-        ("Which home tasks are there?", "list_tasks", {"category": "home"}),
-        ("hi, list my tasks", "list_tasks", {}),
+        ("hi, which home tasks are there?", "list_tasks", {"category": "home"}),
         ("list_tasks category=work include_done=yes", "list_tasks", {"category": "work", "include_done": True}),
         ('add a task "Buy milk" category=home', "add_task", {"title": "Buy milk", "category": "home"}),
-        ("please add task Buy milk", "add_task", {"title": "Buy milk"}),
         ("Create a new task: Buy milk.", "add_task", {"title": "Buy milk"}),
-        ("add a task to buy 2 pears", "add_task", {"title": "buy 2 pears"}),
+        ("please add a task to buy 2 pears", "add_task", {"title": "buy 2 pears"}),
         ("add task Complete task list", "add_task", {"title": "Complete task list"}),
         ("add_task title=Buy milk, due=2026-02-03", "add_task", {"title": "Buy milk", "due": "2026-02-03"}),
         ("Remove all tasks that are done", "delete_finished_tasks", {}),
         ("Give me a summary", "summarize_tasks", {}),
         ("Mark task #3 as done", "complete_task", {"task_id": 3}),
-        ('complete task "Buy milk"', "complete_task", {"title": "Buy milk"}),
         ("complete task Buy milk", "complete_task", {"title": "Buy milk"}),
-        ("echo text='hi'", "echo", {"text": "hi"}),
         ('use the echo tool with text="delete_finished_tasks"', "echo", {"text": "delete_finished_tasks"}),
         ("focus on home", "focus_on", {"category": "home"}),
         ("show my finished tasks", "list_tasks", {"include_done": True}),
-        ("Look at my open tasks and propose an order for today.", "list_tasks", {}),
         ("Hold a weekly review. Count my tasks by category, list the open ones, then end.", "summarize_tasks", {}),
     ],
 )
@@ -216,20 +211,16 @@ def everything(
 
 def test_arguments_take_the_types_of_their_schema():
     text = 'size="extra large" count=3 ratio=0.5 day=2026-02-03 tags=a, b numbers=[1, 2] flag=no options={"a": 1} key=x'
-    assert fill(everything, text) == (
-        {
-            "size": "extra_large",
-            "count": 3,
-            "ratio": 0.5,
-            "day": "2026-02-03",
-            "tags": ["a", "b"],
-            "numbers": [1, 2],
-            "flag": False,
-            "options": {"a": 1},
-            "key": "x",
-        },
-        [],
-    )
+    values = {"size": "extra_large", "count": 3, "ratio": 0.5, "day": "2026-02-03", "tags": ["a", "b"]}
+    values |= {"numbers": [1, 2], "flag": False, "options": {"a": 1}, "key": "x"}
+    assert fill(everything, text) == (values, [])
+    assert fill(everything, "") == ({}, ["size", "count", "ratio", "day", "tags", "numbers", "flag", "options"])
+
+    # A type that contains itself is followed once.
+    nested = {"type": "array", "items": {"$ref": "#/$defs/Nested"}}
+    schema = {"$defs": {"Nested": nested}, "properties": {"tree": {"$ref": "#/$defs/Nested"}}, "required": ["tree"]}
+    tool = ToolDefinition(name="plant", parameters_json_schema=schema)
+    assert fill_arguments(Match(tool, "", "tree=[[],[]]")) == ({"tree": [[], []]}, [])
 
 
 def order(day: date, count: int, size: Size, tags: list[str], ratio: float | None = None) -> None: ...
@@ -278,13 +269,6 @@ def test_arguments_are_found_by_their_type(function, text, values):
     assert fill(function, text) == (values, [])
 
 
-def test_type_that_contains_itself_is_followed_once():
-    nested = {"type": "array", "items": {"$ref": "#/$defs/Nested"}}
-    schema = {"$defs": {"Nested": nested}, "properties": {"tree": {"$ref": "#/$defs/Nested"}}, "required": ["tree"]}
-    tool = ToolDefinition(name="plant", parameters_json_schema=schema)
-    assert fill_arguments(Match(tool, "", "tree=[[],[]]")) == ({"tree": [[], []]}, [])
-
-
 def returned(content: Any, outcome: Any = "success") -> str:
     return explain(ToolReturnPart("show", content, tool_call_id="x", outcome=outcome))
 
@@ -293,17 +277,13 @@ def returned(content: Any, outcome: Any = "success") -> str:
     ("content", "text"),
     [
         (None, "`show` returned nothing."),
-        ([], "`show` returned nothing."),
-        (0, "`show` returned `0`"),
         (False, "`show` returned `false`"),
-        ("Done.", "`show` returned this:\n\nDone."),
         (date(2026, 1, 2), "`show` returned this:\n\n2026-01-02"),
         ({"home": 1, "tags": ["a"]}, '`show` returned this:\n\n- **home**: 1\n- **tags**: ["a"]'),
         (
             {"home": {"open": 1}, "work": {"open": 2}},
             "`show` returned 2 entries:\n\n|  | open |\n| --- | --- |\n| home | 1 |\n| work | 2 |",
         ),
-        (["a", "b"], "`show` returned 2 entries:\n\n- a\n- b"),
         ('["a"]', "`show` returned 1 entry:\n\n- a"),
         (
             [{"id": 1, "title": "a | b\nc"}, {"id": 2, "done": True}],
@@ -321,18 +301,14 @@ def test_long_result_is_cut():
     assert len(returned("x" * 10_000)) < 5000
 
 
-@pytest.mark.parametrize(
-    ("outcome", "words"),
-    [
-        ("denied", "it was declined"),
-        ("failed", "failed"),
-        ("retried", "refused"),
-        ("interrupted", "interrupted"),
-    ],
-)
-def test_result_that_is_none_is_explained(outcome, words):
-    assert words in returned("Because.", outcome)
-    assert "Because." in returned("Because.", outcome)
+def test_result_that_is_none_is_explained():
+    texts = [returned("Because.", outcome) for outcome in ("denied", "failed", "retried", "interrupted")]
+    assert texts == [
+        "`show` did not run, because it was declined. Because.",
+        "`show` failed: Because.",
+        "`show` refused: Because.",
+        "`show` was interrupted: Because.",
+    ]
 
 
 # ---- As the model of an agent ----
@@ -372,10 +348,12 @@ async def test_streamed_and_whole_answers_are_the_same():
 
 async def test_introduction_opens_the_conversation_only():
     agent = build(*FUNCTIONS, notice="OPENAI_API_KEY is not set.")
-    first = await agent.run("What can you do?")
-    assert first.output.startswith(f"OPENAI_API_KEY is not set. {INTRODUCTION}")
-    second = await agent.run("What can you do?", message_history=first.all_messages())
+    first = await agent.run("What can you do? List my tasks.")
+    assert first.all_messages()[1].text.startswith(f"OPENAI_API_KEY is not set. {INTRODUCTION}")
+    history = first.all_messages()[:-1]  # A run that ended after its tool
+    second = await agent.run("summarize my tasks", message_history=history)
     assert INTRODUCTION not in second.output
+    assert "`summarize_tasks` returned" in second.output
 
 
 async def test_skill_is_read_in_place_of_its_name():
@@ -386,14 +364,6 @@ async def test_skill_is_read_in_place_of_its_name():
     assert "summarize" not in result.output
     result = await agent.run("summarize tasks", instructions="Review my day: list my tasks, then end.")
     assert "`summarize_tasks` returned" in result.output
-
-
-async def test_new_message_after_a_result_is_answered():
-    agent = build(*FUNCTIONS)
-    first = await agent.run("list my tasks")
-    history = first.all_messages()[:-1]  # a run that ended after its tool
-    second = await agent.run("summarize my tasks", message_history=history)
-    assert "`summarize_tasks` returned" in second.output
 
 
 async def test_refused_arguments_are_explained():
@@ -424,6 +394,6 @@ async def test_tool_that_is_loaded_late_is_searched_for() -> None:
     assert result.output == "`convert_money` returned `42`"
 
 
-@pytest.mark.parametrize(("words", "pause"), [(1, 0.025), (100, 0.025), (1000, LONGEST_SECONDS / 1000)])
-def test_long_answers_are_paced_faster(words, pause):
-    assert pause_seconds(words, 0.025) == pause
+def test_long_answers_are_paced_faster():
+    pauses = [pause_seconds(words, 0.025) for words in (1, 100, 1000)]
+    assert pauses == [0.025, 0.025, LONGEST_SECONDS / 1000]

@@ -74,15 +74,20 @@ async def test_prepare_decides_before_each_request(client: Client, user, mount, 
 
 
 async def test_prepare_that_breaks_hides_its_tool_and_ends_no_run(client: Client, mount, registry, caplog):
+    prepared: list[str] = []
+
     def broken(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition:
+        prepared.append(definition.name)
         raise LookupError("secret")
 
     registry.add(echo, prepare=broken)
     registry.add(echo, name="other")
+    registry.add(echo, name="forbidden", permission="users.view_user", prepare=broken)
     model = mount(registry, say("Hi."))
     assert (await client.run("Go"))[-1]["outcome"] == {"type": "success"}
     assert list(model.requests[0].tools) == ["other"]
     assert caplog.records[0].getMessage().startswith("Leaving out tool 'echo'")
+    assert prepared == ["echo"]  # Who lacks the permission is not asked about
 
 
 async def test_prepare_can_take_away_neither_the_approval_nor_the_name(client: Client, mount, registry):
@@ -93,19 +98,6 @@ async def test_prepare_can_take_away_neither_the_approval_nor_the_name(client: C
     mount(registry, call("wipe", _id="c1"))
     events = await client.run("Go")
     assert [one["toolCallId"] for one in events[-1]["outcome"]["interrupts"]] == ["c1"]
-
-
-async def test_who_lacks_the_permission_is_not_asked_about(client: Client, mount, registry):
-    prepared = []
-
-    def prepare(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition:
-        prepared.append(definition.name)
-        return definition
-
-    registry.add(echo, permission="users.view_user", prepare=prepare)
-    model = mount(registry, say("Hi."))
-    await client.run("Go")
-    assert (list(model.requests[0].tools), prepared) == ([], [])
 
 
 # --- strict, sequential, retries
@@ -402,23 +394,20 @@ async def test_a_validator_looks_at_the_arguments_before_the_user_is_asked(
 
 
 async def test_a_tool_of_pydantic_ai_is_added_with_its_options(client: Client, user, mount, registry):
+    def starred(*words: str) -> str:
+        """Join words."""
+        return " ".join(words)
+
     schema = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
     made = Tool.from_schema(lambda **arguments: arguments["what"], "raw", "Say it.", schema)
     registry.add(Tool(documented, name="doc", sequential=True, max_retries=5, metadata={"team": "red"}))
     registry.add(made, summary="Raw")
-    doc, raw = registry
+    registry.add(Tool(starred))
+    doc, raw, _ = registry
     assert (doc.spec.name, doc.spec.sequential, doc.spec.max_retries) == ("doc", True, 5)
     assert (raw.spec.description, raw.spec.label, raw.input_schema["required"]) == ("Say it.", "Raw", ["what"])
     assert doc.spec.defer_loading is None
+    # A function's schema of its own says how to call it.
+    assert registry.call("starred", {"words": ["a", "b"]}) == "a b"
     mount(registry, [call("doc", text="a"), call("raw", what="b")], say("Done."))
     assert results(await client.run("Go")) == [("success", '{"said":"a"}'), ("success", "b")]
-
-
-def starred(*words: str) -> str:
-    """Join words."""
-    return " ".join(words)
-
-
-def test_a_function_schema_of_your_own_says_how_to_call(registry):
-    registry.add(Tool(starred))
-    assert registry.call("starred", {"words": ["a", "b"]}) == "a b"

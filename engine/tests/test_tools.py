@@ -123,13 +123,6 @@ async def slow_echo(text: str) -> str:
     return text
 
 
-def test_get_names_what_is_missing(registry):
-    binding = registry.add(echo)
-    assert registry.get("echo") is binding
-    with pytest.raises(KeyError, match="There is no tool 'nope' in 'tools'"):
-        registry.get("nope")
-
-
 def test_register_takes_a_spec(registry):
     spec = ToolSpec(name="echo", fn=echo, description="Repeat.", category=ToolCategory.NAV)
     binding = registry.register(spec)
@@ -137,14 +130,13 @@ def test_register_takes_a_spec(registry):
     assert binding.spec is spec
     assert binding.input_schema["properties"] == {"text": {"description": "What to say.", "type": "string"}}
     assert binding.input_schema["x-category"] == "nav"
-
-
-def test_specs_and_bindings_are_frozen(registry):
-    binding = registry.add(echo)
     with pytest.raises(FrozenInstanceError):
         binding.spec.name = "other"
     with pytest.raises(FrozenInstanceError):
         binding.spec = None
+    assert registry.get("echo") is binding
+    with pytest.raises(KeyError, match="There is no tool 'nope' in 'tools'"):
+        registry.get("nope")
 
 
 def test_a_decorator_without_its_registry_is_refused():
@@ -192,10 +184,9 @@ def test_call_validates_the_arguments(registry):
         return f"{day.replace(day=day.day + days)}"
 
     assert registry.call("tomorrow", {"day": "2026-02-03"}) == "2026-02-04"
-    with pytest.raises(ValidationError):
-        registry.call("tomorrow", {"day": "soon"})
-    with pytest.raises(ValidationError):
-        registry.call("tomorrow", {"day": "2026-02-03", "unknown": 1})
+    for wrong in ({"day": "soon"}, {"day": "2026-02-03", "unknown": 1}):
+        with pytest.raises(ValidationError):
+            registry.call("tomorrow", wrong)
 
 
 async def test_a_coroutine_function_is_called_by_acall(registry):
@@ -254,17 +245,6 @@ async def test_a_tool_is_called_with_or_without_context(registry):
     assert agency.results[3][0] == "retried"  # An invented context does not reach the tool
 
 
-async def test_a_tool_that_returns_an_awaitable_is_awaited(registry):
-    @tool(registry)
-    def later(text: str) -> Any:
-        """Say it later."""
-        return slow_echo(text)
-
-    agency = Agency(registry, call("later", text="hi"), say("Done"))
-    await agency.run()
-    assert agency.results == [("success", "hi")]
-
-
 # --- Failures
 
 
@@ -283,29 +263,24 @@ async def test_a_tool_that_returns_an_awaitable_is_awaited(registry):
 async def test_a_failing_tool_ends_its_call_and_not_the_run(registry, caplog, error, result, is_async):
     calls = []
 
-    @tool(registry, timeout=60)
     def explode(ctx: RunContext[AgentDeps]) -> str:
         """Explode."""
         calls.append(1)
         raise error
 
-    @tool(registry, timeout=60)
     async def explode_later(ctx: RunContext[AgentDeps]) -> str:
-        """Explode."""
         return explode(ctx)
 
-    agency = Agency(registry, call("explode_later" if is_async else "explode"), say("Sorry"))
+    registry.add(explode_later if is_async else explode, name="explode", description="Explode.", timeout=60)
+    agency = Agency(registry, call("explode"), say("Sorry"))
     assert await agency.run() == "Sorry"
     assert agency.results == [result]
     assert calls == [1]
     assert "secret" not in repr(agency.result.all_messages())
-    if result != ("failed", FAILED):
-        assert caplog.records == []
-        return
-    [record] = caplog.records
-    assert (record.name, record.levelno) == ("agui.tools", logging.ERROR)
-    assert record.getMessage() == f"Tool {'explode_later' if is_async else 'explode'!r} failed"
-    assert str(error) in record.exc_text
+    told = [(record.name, record.levelno, record.getMessage()) for record in caplog.records]
+    is_unforeseen = result == ("failed", FAILED)
+    assert told == ([("agui.tools", logging.ERROR, "Tool 'explode' failed")] if is_unforeseen else [])
+    assert not is_unforeseen or str(error) in caplog.records[0].exc_text
 
 
 async def test_a_limit_that_a_tool_reaches_ends_the_run(registry):
@@ -322,37 +297,29 @@ class Opaque:
     pass
 
 
-@pytest.mark.parametrize(
-    "result",
-    [Opaque(), {"deep": [Opaque()]}, get_user_model().objects.none(), (n for n in [1]), ToolReturn(Opaque())],
-    ids=["object", "nested", "queryset", "generator", "ToolReturn"],
-)
-async def test_a_result_without_json_form_fails_its_call(registry, caplog, result):
-    @tool(registry)
-    async def look() -> Any:
-        """Look."""
-        return result
-
-    agency = Agency(registry, call("look"), say("Sorry"))
-    assert await agency.run() == "Sorry"
-    assert agency.results == [("failed", FAILED)]
-    assert "has no JSON form: return lists, dicts and strings" in caplog.records[0].exc_text
+FINE = [None, "text", 1, 1.5, [{"day": date(2026, 2, 3)}], BinaryContent(b"\xff\x00", media_type="image/png")]
+OPAQUE = [Opaque(), {"deep": [Opaque()]}, get_user_model().objects.none(), (n for n in [1]), ToolReturn(Opaque())]
 
 
 @pytest.mark.parametrize(
-    "result",
-    [None, "text", 1, 1.5, [{"day": date(2026, 2, 3)}], BinaryContent(b"\xff\x00", media_type="image/png")],
-    ids=["none", "str", "int", "float", "date", "binary"],
+    ("result", "is_fine"),
+    [*((result, True) for result in FINE), *((result, False) for result in OPAQUE)],
+    ids=lambda value: type(value).__name__,
 )
-async def test_results_that_are_fine(registry, result):
-    @tool(registry)
-    async def look() -> Any:
-        """Look."""
+async def test_a_result_without_json_form_fails_its_call(registry, caplog, result, is_fine):
+    async def later() -> Any:
         return result
 
-    agency = Agency(registry, call("look"), say("Done"))
-    await agency.run()
-    assert agency.results == [("success", result)]
+    @tool(registry)
+    def look() -> Any:
+        """Look, and return an awaitable."""
+        return later()
+
+    agency = Agency(registry, call("look"), say("Well"))
+    assert await agency.run() == "Well"
+    assert agency.results == [("success", result) if is_fine else ("failed", FAILED)]
+    assert [record.exc_text for record in caplog.records if "has no JSON form" not in record.exc_text] == []
+    assert (caplog.records == []) is is_fine
 
 
 # --- Threads
@@ -412,10 +379,7 @@ async def test_work_that_waits_for_a_thread_can_be_cancelled(settings):
     await first
     await run_in_thread(done.append, "third")
     assert done == ["third"]
-
-
-async def test_a_stop_iteration_does_not_hang():
-    with pytest.raises(RuntimeError, match="StopIteration"):
+    with pytest.raises(RuntimeError, match="StopIteration"):  # It does not hang
         await asyncio.wait_for(run_in_thread(next, iter([])), 60)
 
 
@@ -513,33 +477,34 @@ class Generous(BaseBackend):
         return True
 
 
-@pytest.mark.parametrize("user", [None, AnonymousUser()], ids=["nobody", "anonymous"])
-async def test_nobody_has_no_permission(guarded, user, settings):
+@pytest.mark.parametrize(
+    ("user", "shown"),
+    [
+        (None, []),
+        (AnonymousUser(), []),
+        # A project's user model may be an AbstractBaseUser, and no PermissionsMixin.
+        (SimpleNamespace(is_authenticated=True, pk=1, has_perm="users.view_user".__eq__), ["count_users"]),
+        (SimpleNamespace(is_authenticated=True, pk=1), []),
+    ],
+    ids=["nobody", "anonymous", "has_perm", "no permissions"],
+)
+async def test_users_who_have_no_permissions_of_django(guarded, user, shown, settings):
     settings.AUTHENTICATION_BACKENDS = ["tests.test_tools.Generous"]
     agency = Agency(guarded, say("Hi"))
     await agency.run(user)
-    assert list(agency.model.requests[0].tools) == []
-
-
-@pytest.mark.parametrize(
-    ("methods", "shown"),
-    [({"has_perm": lambda permission: permission == "users.view_user"}, ["count_users"]), ({}, [])],
-    ids=["has_perm", "nothing"],
-)
-async def test_users_without_django_permissions(guarded, methods, shown):
-    """A project's user model may be an AbstractBaseUser, and no PermissionsMixin."""
-    agency = Agency(guarded, say("Hi"))
-    await agency.run(SimpleNamespace(is_authenticated=True, pk=1, **methods))
     assert list(agency.model.requests[0].tools) == shown
 
 
-@pytest.mark.parametrize("change", [{"is_active": False}, {}], ids=["deactivated", "revoked"])
-async def test_permission_is_checked_again_on_the_call(guarded, staff, change):
+@pytest.mark.parametrize("is_revoked", [True, False], ids=["revoked", "deactivated"])
+async def test_permission_is_checked_again_on_the_call(guarded, staff, is_revoked):
     @tool(guarded)
     def revoke() -> str:
         """Take the permission away in the middle of the run."""
         user = get_user_model().objects.get(pk=staff.pk)
-        user.user_permissions.clear() if not change else get_user_model().objects.filter(pk=user.pk).update(**change)
+        if is_revoked:
+            user.user_permissions.clear()
+        else:
+            get_user_model().objects.filter(pk=user.pk).update(is_active=False)
         return "revoked"
 
     agency = Agency(guarded, call("revoke"), call("count_users"), say("Sorry"))
@@ -599,14 +564,6 @@ async def test_a_destructive_tool_waits_for_approval(destructive, wiped, answer,
     assert [ended for ended, _ in agency.results] == ["retried", outcome]
 
 
-async def test_each_call_asks_its_own_question(destructive, wiped):
-    agency = Agency(destructive, [call("wipe", disk="sda"), call("wipe", disk="sdb")], say("Done"))
-    waiting = await agency.run()
-    assert len(waiting.approvals) == len(waiting.metadata) == 2
-    await agency.answer(True)
-    assert sorted(wiped) == ["sda", "sdb"]
-
-
 async def test_requires_approval_behaves_likewise(registry):
     registry.add(echo, requires_approval=True)
     agency = Agency(registry, call("echo", text="hi"), say("Done"))
@@ -621,24 +578,15 @@ async def test_requires_approval_behaves_likewise(registry):
     assert agency.results == [("success", "hi")]
 
 
-@pytest.mark.parametrize(("auto_confirm", "done"), [(True, ["sda"]), (["wipe"], ["sda"]), (["wip", "wipe_all"], [])])
-async def test_auto_confirm_lets_it_run_at_once(destructive, wiped, settings, auto_confirm, done):
-    agency = Agency(destructive, call("wipe", disk="sda"), say("Done"))  # The agent is older than the setting
-    settings.AGUI = {"AUTO_CONFIRM": auto_confirm}
-    output = await agency.run()
-    assert (output == "Done") is bool(done)
-    assert wiped == done
-
-
 def test_what_needs_confirmation(settings):
     def spec(**options: Any) -> ToolSpec:
         return ToolSpec("echo", echo, "Repeat.", **options)
 
     assert not needs_confirmation(spec())
-    assert needs_confirmation(spec(destructive=True))
     assert needs_confirmation(spec(requires_approval=True))
-    settings.AGUI = {"AUTO_CONFIRM": True}
-    assert not needs_confirmation(spec(destructive=True))
+    for auto_confirm, needs in ([], True), (["ech", "echo_all"], True), (["echo"], False), (True, False):
+        settings.AGUI = {"AUTO_CONFIRM": auto_confirm}
+        assert needs_confirmation(spec(destructive=True)) is needs
     settings.AGUI = {"AUTO_CONFIRM": "echo"}
     with pytest.raises(ImproperlyConfigured, match="AUTO_CONFIRM"):
         needs_confirmation(spec(destructive=True))
