@@ -18,7 +18,6 @@ from agui import (
     ToolsView,
     build_tool_catalog,
     get_urls,
-    tool,
 )
 from agui.http.views import CapabilitiesView
 from agui.testing import call
@@ -27,7 +26,6 @@ from agui.testing import call
 def test_catalog_has_what_a_card_shows():
     registry = ToolRegistry()
 
-    @tool(registry, destructive=True, confirm="Sure?", summary="Tidy up", category=ToolCategory.UI_WRITE)
     def delete_finished_tasks() -> str:
         """Delete the finished tasks.
 
@@ -35,49 +33,25 @@ def test_catalog_has_what_a_card_shows():
         """
         return ""
 
-    assert build_tool_catalog(registry) == [
-        {
-            "name": "delete_finished_tasks",
-            "summary": "Tidy up",
-            "description": "Delete the finished tasks.",
-            "category": "ui_write",
-            "destructive": True,
-            "confirm": "Sure?",
-        }
-    ]
-
-
-def test_keys_that_say_nothing_are_absent():
-    registry = ToolRegistry()
-
-    @tool(registry)
-    def delete_finished_tasks() -> str:
-        """Delete the finished tasks."""
-        return ""
-
-    assert build_tool_catalog(registry) == [
-        {
-            "name": "delete_finished_tasks",
-            "summary": "Delete finished tasks",
-            "description": "Delete the finished tasks.",
-        }
-    ]
-
-
-def test_summary_falls_back_to_the_prettified_name():
-    registry = ToolRegistry()
+    told = {"confirm": "Sure?", "summary": "Tidy up", "category": ToolCategory.UI_WRITE}
+    registry.add(delete_finished_tasks, destructive=True, **told)
     for name in ("get-URL", "__x__", "_"):
         registry.add(lambda: None, name=name, description="Do it.")
-    assert [entry["summary"] for entry in build_tool_catalog(registry)] == ["Get URL", "X", "_"]
-
-
-def test_catalog_keeps_the_order_and_takes_a_selection():
-    registry = ToolRegistry()
-    for name in ("b", "a", "c"):
-        registry.add(lambda: None, name=name, description="Do it.")
-    assert [entry["name"] for entry in build_tool_catalog(registry)] == ["b", "a", "c"]
-    selection = [binding for binding in registry if binding.spec.name != "a"]
-    assert [entry["name"] for entry in build_tool_catalog(selection)] == ["b", "c"]
+    full, *others = build_tool_catalog(registry)
+    assert full == {
+        "name": "delete_finished_tasks",
+        "summary": "Tidy up",
+        "description": "Delete the finished tasks.",
+        "category": "ui_write",
+        "destructive": True,
+        "confirm": "Sure?",
+    }
+    # Keys that say nothing are absent, and a summary is the name if there is none.
+    assert others == [
+        {"name": "get-URL", "summary": "Get URL", "description": "Do it."},
+        {"name": "__x__", "summary": "X", "description": "Do it."},
+        {"name": "_", "summary": "_", "description": "Do it."},
+    ]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -106,23 +80,19 @@ async def names_of(client, path: str = "tools/") -> list[str]:
 
 
 async def test_a_view_of_a_registry_lists_what_the_user_may(client, settings):
-    registry = small_registry()
-    routes = get_urls(small_view(), tools=registry)
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
-    assert await names_of(client) == ["count"]
-    registry.add(lambda: None, name="later", description="Do it later.")
-    assert await names_of(client) == ["count", "later"]
-
-
-async def test_the_prefix_can_have_skills_and_tools_of_its_own(client, settings):
     skills = SkillRegistry()
     skills.add("hello", "Say hello")
     view = small_view()
-    settings.ROOT_URLCONF = type(
-        "Urls", (), {"urlpatterns": get_urls(view, tools=view.endpoint.registry, skills=skills)}
-    )
+    registry = view.endpoint.registry
+    routes = get_urls(view, tools=registry, skills=skills)
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
     assert await names_of(client, "skills/") == ["hello"]
     assert await names_of(client) == ["count"]
+    registry.add(lambda: None, name="later", description="Do it later.")
+    assert await names_of(client) == ["count", "later"]
+    assert [entry["name"] for entry in build_tool_catalog(registry)] == ["count", "purge", "later"]
+    selection = [binding for binding in registry if binding.spec.name != "count"]
+    assert [entry["name"] for entry in build_tool_catalog(selection)] == ["purge", "later"]
 
 
 @pytest.mark.parametrize("made", [ToolsView, SkillsView, CapabilitiesView, DjangoAGUIView])

@@ -21,23 +21,14 @@ def ids() -> list[str]:
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
-def test_the_project_as_it_is_has_no_complaint():
+def test_where_it_is_deployed_it_tells_of_one_process_and_the_versions(settings):
     assert ids() == []
-
-
-@pytest.mark.django_db  # Django 6.1's own checks ask it
-def test_where_it_is_deployed_it_says_that_one_process_serves_the_site(settings):
     settings.AGUI = {**settings.AGUI, "REDIS": {"URL": None}}
-    found = {str(message.id) for message in run_checks(include_deployment_checks=True)}
+    found = {str(message.id): message.msg for message in run_checks(include_deployment_checks=True)}
     assert "agui_redis.I001" in found
-
-
-@pytest.mark.django_db  # Django 6.1's own checks ask it
-def test_where_it_is_deployed_it_tells_the_versions():
-    [told] = [message for message in run_checks(include_deployment_checks=True) if message.id == "agui.I001"]
     for package in ("pydantic-ai-slim", "ag-ui-protocol", "django", "daphne"):
-        assert f"{package} {version(package)}" in told.msg
-    assert told.msg.startswith(f"agui-django {agui.__version__}, ")
+        assert f"{package} {version(package)}" in found["agui.I001"]
+    assert found["agui.I001"].startswith(f"agui-django {agui.__version__}, ")
 
 
 def deployed(settings, monkeypatch, model: str) -> list[Any]:
@@ -77,26 +68,24 @@ def test_an_agent_of_the_same_name_hides_no_other(settings):
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
-@pytest.mark.parametrize("model", ["demo", "python:pydantic_ai.models.test.TestModel,demo"])
-def test_a_demo_model_is_told_where_it_is_deployed(settings, monkeypatch, model):
-    [warning] = deployed(settings, monkeypatch, model)
-    assert warning.id == "agui_demo.W001"
-
-
-@pytest.mark.django_db  # Django 6.1's own checks ask it
-def test_a_model_that_can_answer_is_not_told(settings, monkeypatch):
-    assert deployed(settings, monkeypatch, "python:pydantic_ai.models.test.TestModel") == []
+@pytest.mark.parametrize(
+    ("model", "found"),
+    [
+        ("demo", ["agui_demo.W001"]),
+        ("python:pydantic_ai.models.test.TestModel,demo", ["agui_demo.W001"]),
+        ("python:pydantic_ai.models.test.TestModel", []),
+    ],
+)
+def test_a_demo_model_is_told_where_it_is_deployed(settings, monkeypatch, model, found):
+    assert [message.id for message in deployed(settings, monkeypatch, model)] == found
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
 def test_daphne_has_to_come_first(settings):
-    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS[1:], settings.INSTALLED_APPS[0]]
+    daphne, *others = settings.INSTALLED_APPS
+    settings.INSTALLED_APPS = [*others, daphne]
     assert "agui.E001" in ids()
-
-
-@pytest.mark.django_db  # Django 6.1's own checks ask it
-def test_without_daphne_the_cure_is_said(settings):
-    settings.INSTALLED_APPS = settings.INSTALLED_APPS[1:]
+    settings.INSTALLED_APPS = others
     [message] = [message for message in run_checks() if message.id == "agui.E001"]
     assert "'daphne' is not in INSTALLED_APPS" in message.msg
     assert "Put it first" in message.hint

@@ -95,19 +95,15 @@ def test_check_of_a_deployment_looks_at_the_agent(tmp_path):
     assert {"assistant", "pydantic_ai"} <= manage(tmp_path, "check", "--deploy")
 
 
-@pytest.mark.nightly
-def test_garbage_is_collected_in_commands(tmp_path):
-    environment = os.environ | {"DEBUG": "1", "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}"}
-    command = [sys.executable, "manage.py", "shell", "-c", "import gc; print(gc.isenabled())"]
-    shown = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=True)
-    assert shown.stdout.splitlines()[-1] == "True"
+COLLECTS = "import gc; print(gc.isenabled())"
+COLLECTS_AS_BEFORE = "import gc; before = gc.get_threshold(); import config.asgi; print(before == gc.get_threshold())"
 
 
 @pytest.mark.nightly
-def test_garbage_is_collected_as_usual_in_a_server_that_has_started(tmp_path):
+@pytest.mark.parametrize("arguments", [["manage.py", "shell", "-c", COLLECTS], ["-c", COLLECTS_AS_BEFORE]])
+def test_garbage_is_collected_in_commands_and_in_a_server_that_has_started(tmp_path, arguments):
     environment = os.environ | {"DEBUG": "1", "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}"}
-    code = "import gc; before = gc.get_threshold(); import config.asgi; print(before == gc.get_threshold())"
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, *arguments]
     shown = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=True)
     assert shown.stdout.splitlines()[-1] == "True"
 
@@ -168,34 +164,28 @@ def test_code_that_settings_name_is_imported_with_the_agent(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("mistake", "message"),
+    ("mistake", "deploy", "message"),
     [
-        ('AGUI |= {"AUDIT_LOGGER": "agui.Nothing"}', "AGUI['AUDIT_LOGGER'] = 'agui.Nothing'"),
-        pytest.param('ROOT_URLCONF = "wrong_urls"', "wrong_agent", marks=pytest.mark.nightly),
+        ('AGUI |= {"AUDIT_LOGGER": "agui.Nothing"}', True, "AGUI['AUDIT_LOGGER'] = 'agui.Nothing'"),
+        pytest.param('ROOT_URLCONF = "wrong_urls"', True, "wrong_agent", marks=pytest.mark.nightly),
+        ('AGUI |= {"CONVERSATION_MODEL": "assistant.Task"}', False, "is no subclass of AbstractConversation"),
+        pytest.param(
+            'AGUI |= {"CONVERSATION_MODEL": "assistant.Nothing"}',
+            False,
+            "doesn't have a 'Nothing' model",
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
-def test_check_tells_of_a_mistake_that_only_an_agent_shows(tmp_path, mistake, message):
+def test_check_tells_of_a_mistake(tmp_path, mistake, deploy, message):
     routes = "from agui import get_urls; urlpatterns = get_urls('wrong_agent.view')"
     (tmp_path / "wrong_urls.py").write_text(routes)
     (tmp_path / "wrong.py").write_text(f"from config.settings import *\n{mistake}\n")
-    manage(tmp_path, "showmigrations", settings_module="wrong")
-    process = run(tmp_path, "check", "--deploy", settings_module="wrong")
-    assert process.returncode != 0
-    assert message in process.stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("assistant.Task", "is no subclass of AbstractConversation"),
-        pytest.param("assistant.Nothing", "doesn't have a 'Nothing' model", marks=pytest.mark.nightly),
-    ],
-)
-def test_a_model_that_is_none_of_conversations_is_told(tmp_path, name, message):
-    (tmp_path / "wrong.py").write_text(f"from config.settings import *\nAGUI |= {{'CONVERSATION_MODEL': '{name}'}}\n")
-    process = run(tmp_path, "check", settings_module="wrong")
+    if deploy:  # Only an agent shows it
+        manage(tmp_path, "showmigrations", settings_module="wrong")
+    process = run(tmp_path, "check", *(["--deploy"] if deploy else []), settings_module="wrong")
     assert process.returncode == 1
-    assert message in process.stderr.splitlines()[-1]
+    assert message in (process.stderr if deploy else process.stderr.splitlines()[-1])
 
 
 def test_names_of_the_engine_are_known_before_they_are_imported():

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from daily import by_day
 from django.conf import settings as django_settings
 from django.conf.urls.i18n import i18n_patterns
@@ -68,13 +69,6 @@ async def works(user: Any, token: str, address: str = "/agent/") -> None:
     await end(anybody, address, await begin(browser, address), **bearer)
 
 
-async def test_every_view_asks_for_a_login(agent, user, token, settings):
-    """Django's middleware would redirect to a page, and knows no API tokens."""
-    settings.MIDDLEWARE = [*settings.MIDDLEWARE, LOGIN_REQUIRED]
-    await works(user, token)
-    assert (await AsyncClient().get("/livez")).status_code == 200
-
-
 @pytest.mark.parametrize(
     "changes",
     by_day(
@@ -118,12 +112,12 @@ async def test_it_works(agent, user, token, settings, changes: dict[str, Any]):
     await works(user, token)
 
 
-async def test_it_works_under_the_prefix_of_a_language(agent, user, token, settings):
-    settings.MIDDLEWARE = [*settings.MIDDLEWARE, LANGUAGES]
+async def test_it_works_with_middleware_and_with_transactions(agent, user, token, settings, monkeypatch):
+    """Django's own of logins would redirect to a page, and knows no API tokens."""
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, LOGIN_REQUIRED, LANGUAGES]
+    await works(user, token)
+    assert (await AsyncClient().get("/livez")).status_code == 200
     await works(user, token, "/en/help/")
-
-
-async def test_it_works_where_each_request_is_a_transaction(agent, user, token, monkeypatch):
     for name in django_settings.DATABASES:
         monkeypatch.setitem(django_settings.DATABASES[name], "ATOMIC_REQUESTS", True)
     await works(user, token)
@@ -154,10 +148,14 @@ def test_a_header_of_another_name_is_read(agent, user, settings):
         assert response.status_code == status, response.content
 
 
+def of_check(name: str) -> list[Any]:
+    return [message for message in run_checks() if message.id == name]
+
+
 @pytest.mark.django_db  # Django 6.1's own checks ask it
 def test_times_without_a_zone_are_refused(settings):
     settings.USE_TZ = False
-    [error] = [message for message in run_checks() if message.id == "agui.E013"]
+    [error] = of_check("agui.E013")
     assert "Set USE_TZ = True" in error.hint
 
 
@@ -170,26 +168,18 @@ async def test_visitors_are_told_apart_by_sessions_on_the_server(agent, settings
     assert set(await threads(visitor, "/open/")) == ids
 
 
-def of_check(name: str) -> list[Any]:
-    return [message for message in run_checks() if message.id == name]
-
-
-async def test_visitors_whose_sessions_are_in_their_cookies_are_refused(agent, settings, transactional_db):
+async def test_signed_cookies_tell_no_visitors_apart(agent, settings, transactional_db):
     """Those that begin in one second would have the same key."""
+    check = sync_to_async(of_check)
+    assert await check("agui.E015") == []
     settings.SESSION_ENGINE = f"{SESSIONS}.signed_cookies"
     visitor = AsyncClient()
     for _ in range(2):
         assert (await visitor.get("/open/threads/")).status_code == 401
-
-
-@pytest.mark.django_db
-def test_a_check_says_that_signed_cookies_tell_no_visitors_apart(agent, settings):
-    assert of_check("agui.E015") == []
-    settings.SESSION_ENGINE = f"{SESSIONS}.signed_cookies"
-    [error] = of_check("agui.E015")
+    [error] = await check("agui.E015")
     assert "require_authenticated=False" in error.msg
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(keeper())})
-    assert of_check("agui.E015") == []
+    assert await check("agui.E015") == []
 
 
 @pytest.mark.django_db

@@ -58,22 +58,25 @@ async def documents(client: Client, thread: str = "t1") -> list[dict[str, Any]]:
 
 
 async def test_each_version_is_kept_in_its_place(client: Client, mount: Mount):
+    rows = [{"train": "FR 9631", "price": 89.9}, {"train": "IC 585", "stops": 3}]
     mount(
         registry,
         document("report", "One", title="Report"),
         document("report", "Two", title="Report"),
         say("Two versions."),
         document("other", "x = 1", kind="code", language="python"),
-        document("report", "Three"),
+        document("report", rows, kind="table"),
         say("And more."),
     )
     for text in ("Write", "Go on"):
         check_stream(await client.run(text))
+    # A table has the columns of its rows.
+    columns, cells = ["train", "price", "stops"], [["FR 9631", 89.9, None], ["IC 585", None, 3]]
     assert await documents(client) == [
         {"id": "report", "title": "Report", "kind": "markdown", "text": ["One"]},
         {"id": "report", "title": "Report", "kind": "markdown", "text": ["Two"]},
         {"id": "other", "kind": "code", "language": "python", "text": ["x = 1"]},
-        {"id": "report", "kind": "markdown", "text": ["Three"]},
+        {"id": "report", "kind": "table", "columns": columns, "rows": cells},
     ]
     messages = (await client.thread())["messages"]
     ids = [one["id"] for one in messages if one["role"] == "activity"]
@@ -98,48 +101,26 @@ async def test_a_text_grows_by_what_is_new_and_is_kept_as_one(client: Client, mo
     assert await documents(client) == [{"id": "a", "kind": "markdown", "text": ["# Title\n" + "".join(pieces)]}]
 
 
-async def test_only_texts_of_documents_are_joined(client: Client, mount: Mount):
-    tools = ToolRegistry()
-
-    @tool(tools)
-    async def show_both(ctx: RunContext[AgentDeps]) -> str:
-        """Show both."""
-        document = await show_document(ctx, "a", "One")
-        await document.append(" two")
-        await show_activity(ctx, "lines", {"text": ["One", " two"]})
-        return "shown"
-
-    mount(tools, call("show_both"), say("ok"))
-    await client.run("Show")
-    messages = (await client.thread())["messages"]
-    texts = {one["activityType"]: one["content"]["text"] for one in messages if one["role"] == "activity"}
-    assert texts == {"document": ["One two"], "lines": ["One", " two"]}
-
-
 async def test_a_document_outlives_the_failure_of_its_tool(client: Client, mount: Mount):
-    long = "x" * (MAX_CHARS // 2)
-    mount(registry, document("a", "", more=["Some", long, long, "no"]), say("Sorry."))
-    events = await client.run("Write")
-    [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
-    assert result["metadata"]["outcome"] == "failed"
-    assert (await documents(client))[0]["text"] == ["Some" + long]
-
-
-async def test_what_was_too_long_does_not_count(client: Client, mount: Mount):
     tools = ToolRegistry()
 
     @tool(tools)
     async def write(ctx: RunContext[AgentDeps]) -> str:
-        """Write as much as there is room for."""
+        """Write as much as there is room for, and fail."""
         document = await show_document(ctx, "a", "Some")
         with pytest.raises(ValueError, match="1000004 characters"):
             await document.append("x" * MAX_CHARS)
-        await document.append(" more")
+        await document.append(" more")  # What was too long does not count
+        await show_activity(ctx, "lines", {"text": ["One", " two"]})  # Only texts of documents are joined
+        await document.append("x" * MAX_CHARS)
         return "shown"
 
-    mount(tools, call("write"), say("ok"))
-    await client.run("Write")
-    assert (await documents(client))[0]["text"] == ["Some more"]
+    mount(tools, call("write"), say("Sorry."))
+    events = await client.run("Write")
+    [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert result["metadata"]["outcome"] == "failed"
+    shown = [one["content"] for one in (await client.thread())["messages"] if one["role"] == "activity"]
+    assert [one["text"] for one in shown] == [["Some more"], ["One", " two"]]
 
 
 async def test_documents_of_another_thread_stay_there(client: Client, mount: Mount):
@@ -152,15 +133,6 @@ async def test_documents_of_another_thread_stay_there(client: Client, mount: Mou
     await client.run(thread="t2", messages=[*forged, *claimed, prompt])
     assert [one["text"] for one in await documents(client, "t2")] == [["Here"]]
     assert [one["text"] for one in await documents(client, "t1")] == [["Mine"]]
-
-
-async def test_a_table_has_the_columns_of_its_rows(client: Client, mount: Mount):
-    rows = [{"train": "FR 9631", "price": 89.9}, {"train": "IC 585", "stops": 3}]
-    mount(registry, document("a", rows, kind="table"), say("ok"))
-    await client.run("Show")
-    [table] = await documents(client)
-    assert table["columns"] == ["train", "price", "stops"]
-    assert table["rows"] == [["FR 9631", 89.9, None], ["IC 585", None, 3]]
 
 
 @pytest.mark.parametrize(
@@ -217,18 +189,15 @@ def test_a_delta_costs_the_same_however_long_the_text_is():
 
 
 def test_what_is_added_has_a_json_form():
-    view, _ = growing(0)
+    view, [delta] = growing(1)
     patch = [{"op": "add", "path": "/text/-", "value": [b"abc", float("nan")]}]
     [sent] = view.translate(ActivityDeltaEvent(message_id="a", activity_type="document", patch=patch))
     assert view.activities["a"].content["text"] == [["[3 bytes, not kept]", None]]
     assert [one.value for one in sent.patch] == [["[3 bytes, not kept]", None]]
 
-
-def test_events_that_were_sent_do_not_change():
-    view, [delta] = growing(1)
+    # Events that were sent do not change.
     [sent] = view.translate(ActivitySnapshotEvent(message_id="a", activity_type="x", content={"text": ["a"]}))
-    delta = delta.model_copy(update={"activity_type": "x"})
-    view.translate(delta)
+    view.translate(delta.model_copy(update={"activity_type": "x"}))
     assert sent.content == {"text": ["a"]}
     assert view.activities["a"].content == {"text": ["a", "word "]}
 

@@ -47,22 +47,16 @@ def verdicts(report):
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_case_that_holds_passes(tmp_path):
+async def test_a_case_passes_if_it_holds_and_says_why_it_does_not(tmp_path):
     report = await suite(tmp_path, call("echo", text="hello"), say("It said hello.")).run()
     assert verdicts(report) == [{"Calls": True, "CallsWith": True, "Says": True, "Avoids": True}]
     assert evals.passed(report) == 1
 
-
-@pytest.mark.django_db(transaction=True)
-async def test_a_case_that_does_not_hold_fails_and_says_why(tmp_path):
     report = await suite(tmp_path, call("whoami"), say("Goodbye.")).run()
     assert verdicts(report) == [{"Calls": False, "CallsWith": False, "Says": False, "Avoids": False}]
     assert report.cases[0].assertions["Calls"].reason == "It called ['whoami']."
     assert evals.passed(report) == 0
 
-
-@pytest.mark.django_db(transaction=True)
-async def test_a_run_that_fails_fails_its_case(tmp_path):
     report = await suite(tmp_path, fail(RuntimeError("The cable is cut."))).run()
     assert [failure.error_message for failure in report.failures] == ["AgentFailed: internal_error"]
     assert evals.passed(report) == 0
@@ -83,17 +77,14 @@ async def test_an_approval_is_answered_as_the_case_says(tmp_path, approves, told
 @pytest.mark.django_db(transaction=True)
 async def test_each_case_has_a_user_of_its_own_and_what_it_is_given(tmp_path):
     made = []
+    talk = evals.Talk(says=["Hi"], given={"tasks": 1})
     one = suite(tmp_path, say("One"), say("Two"), prepare=lambda user, given: made.append((user.pk, given)))
     for _ in range(2):
-        await one.play(evals.Talk(says=["Hi"], given={"tasks": 1}))
+        await one.play(talk)
     assert [given for _, given in made] == [{"tasks": 1}] * 2
     assert len({pk for pk, _ in made}) == 2
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_what_nobody_makes_is_no_given(tmp_path):
     with pytest.raises(ValueError, match="write `prepare` beside the cases"):
-        await suite(tmp_path).play(evals.Talk(says=["Hi"], given={"tasks": 1}))
+        await suite(tmp_path).play(talk)
 
 
 @pytest.mark.parametrize("flaw", ["says: []", "says: [Hi], approve: true"])
@@ -148,7 +139,7 @@ def evaluate(tmp_path):
 
 
 @pytest.mark.nightly
-def test_what_passes_is_told_and_the_project_s_own_database_stays_as_it_is(evaluate, tmp_path):
+def test_the_command_tells_what_passes_and_leaves_the_project_s_own_database_as_it_is(evaluate, tmp_path):
     path = tmp_path / "mine.sqlite3"
     done = evaluate("polite", DATABASE_URL=f"sqlite:///{path}")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -158,9 +149,6 @@ def test_what_passes_is_told_and_the_project_s_own_database_stays_as_it_is(evalu
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
 
-
-@pytest.mark.nightly
-def test_what_does_not_pass_fails_the_command(evaluate):
     done = evaluate("curt")
     assert done.returncode == 1
     assert "It said 'Hello.'" in done.stdout
@@ -168,12 +156,12 @@ def test_what_does_not_pass_fails_the_command(evaluate):
     assert evaluate("curt", "--min", "0.5").returncode == 0
 
 
-def test_a_name_that_does_not_exist_is_refused():
+@pytest.mark.django_db
+def test_a_command_that_can_not_do_it_says_why(monkeypatch):
+    with pytest.raises(CommandError, match="no conversation 't9'"):
+        export("t9")
     with pytest.raises(CommandError, match="no file of cases 'taks'"):
         call_command("evaluate", "taks")
-
-
-def test_without_its_library_the_command_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr("agui.contrib.evals.management.commands.evaluate.find_spec", lambda name: None)
     with pytest.raises(CommandError, match="`make eval` installs them"):
         call_command("evaluate")
@@ -190,9 +178,11 @@ def export(thread, *options):
 
 async def test_a_conversation_becomes_a_case_that_passes(client: Client, other_client: Client, tmp_path):
     answers = [call("echo", text="hello"), say("It said hello."), say("Bye.")]
-    with script(*answers):
+    with script(*answers, call("wipe", _id="c1"), say("Then not.")):
         await client.run("Echo hello", thread="t1")
         await client.run("Thanks", thread="t1")
+        await client.run("Wipe it", thread="t3")
+        await client.run(resume=[decision("c1", approved=False)], thread="t3")
     with script(say("Sesame.")):
         await other_client.run("A secret", thread="t2")
     path = tmp_path / "t1.json"
@@ -205,23 +195,9 @@ async def test_a_conversation_becomes_a_case_that_passes(client: Client, other_c
     assert case["expected_output"]["answers"] == ["It said hello.", "Bye."]
     assert (case["metadata"]["owner"], case["metadata"]["thread"]) == ("ada", "t1")
     assert "secret" not in path.read_text()
+    written, _ = await sync_to_async(export)("t3")
+    assert json.loads(written)["cases"][0]["inputs"] == {"says": ["Wipe it"], "approves": False}
 
-    report = await evals.Suite(evals.read_cases(path), model=ScriptedModel(answers)).run()
-    assert evals.passed(report) == 1
-    report = await evals.Suite(evals.read_cases(path), model=ScriptedModel([say("Hello."), say("Bye.")])).run()
-    assert evals.passed(report) == 0
-
-
-async def test_a_denial_becomes_a_part_of_the_case(client: Client):
-    with script(call("wipe", _id="c1"), say("Then not.")):
-        await client.run("Wipe it")
-        await client.run(resume=[decision("c1", approved=False)])
-    written, _ = await sync_to_async(export)("t1")
-    (case,) = json.loads(written)["cases"]
-    assert case["inputs"] == {"says": ["Wipe it"], "approves": False}
-
-
-@pytest.mark.django_db
-def test_a_conversation_that_does_not_exist_is_refused():
-    with pytest.raises(CommandError, match="no conversation 't9'"):
-        export("t9")
+    for script_of_model, share in ((answers, 1), ([say("Hello."), say("Bye.")], 0)):
+        report = await evals.Suite(evals.read_cases(path), model=ScriptedModel(script_of_model)).run()
+        assert evals.passed(report) == share

@@ -16,7 +16,6 @@ from daily import by_day
 from django.core.exceptions import ImproperlyConfigured
 from pydantic_ai import FunctionToolset, _ssrf
 from pydantic_ai.messages import ImageUrl, ToolReturn
-from pydantic_ai.models import override_allow_model_requests
 from pydantic_ai.models.fallback import FallbackModel
 
 from agui import conf
@@ -24,10 +23,11 @@ from agui.contrib.attachments import file_addresses
 from agui.testing import ScriptedModel, call, say
 from tests.conftest import Client, parts_of, script
 from tests.provider_stub import Answer, ProviderStub, ToolUse
-from tests.test_llm import answering
+from tests.test_llm import answering, stub
+
+__all__ = ["stub"]
 
 BYTES = b"%PDF-1.7 the content of the file"
-KEY = "not-a-real-key"
 
 
 @dataclass
@@ -78,19 +78,6 @@ def files(monkeypatch: pytest.MonkeyPatch) -> Iterator[Files]:
     thread.join()
 
 
-@pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderStub]:
-    with ProviderStub() as stub, override_allow_model_requests(True):
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", stub.url)
-        for provider in ("OPENAI", "ANTHROPIC", "GOOGLE"):
-            monkeypatch.setenv(f"{provider}_API_KEY", KEY)
-        for variable in ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "GEMINI_API_KEY", "GOOGLE_API_BASE"):
-            monkeypatch.delenv(variable, raising=False)
-        yield stub
-
-
 KINDS = {
     "image": ("/a.png", "image/png"),
     "pdf": ("/a.pdf", "application/pdf"),
@@ -117,12 +104,16 @@ def told(events: list[dict[str, Any]]) -> list[Any]:
     return [event["value"] for event in events if event.get("name") == "files_left_out"]
 
 
+def need_library(model: str) -> None:
+    pytest.importorskip("google.genai" if model.startswith("google") else model.split(":")[0].removesuffix("-chat"))
+
+
 @pytest.mark.parametrize("model", OPENED)
 @pytest.mark.parametrize("kind", by_day(KINDS))
 async def test_the_server_fetches_no_address_that_a_client_names(
     client: Client, stub: ProviderStub, files: Files, model: str, kind: str
 ):
-    pytest.importorskip("google.genai" if model.startswith("google") else model.split(":")[0].removesuffix("-chat"))
+    need_library(model)
     path, media_type = KINDS[kind]
     address = files.url + path
     stub.replies = [Answer("I see."), Answer("Yes.")]
@@ -142,7 +133,7 @@ async def test_the_server_fetches_no_address_that_a_client_names(
 
 @pytest.mark.parametrize("model", OPENED)
 async def test_nor_one_in_the_result_of_a_client_s_tool(client: Client, stub: ProviderStub, files: Files, model: str):
-    pytest.importorskip("google.genai" if model.startswith("google") else model.split(":")[0].removesuffix("-chat"))
+    need_library(model)
     tools = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
     content = message(files.url + "/a.txt", "text", "text/plain")["content"]
     with script(call("paint", _id="p1")):
@@ -192,7 +183,9 @@ def google(stub: ProviderStub) -> Iterator[ProviderStub]:
         yield stub
 
 
-async def test_a_setting_lets_the_server_download(client: Client, settings: Any, google: ProviderStub, files: Files):
+async def test_a_setting_lets_the_server_download(
+    client: Client, settings: Any, google: ProviderStub, files: Files, monkeypatch: pytest.MonkeyPatch, caplog: Any
+):
     allow(settings)
     files.redirects["/there"] = "/a.pdf"
     events = await client.run(messages=[pdf(files.url + "/there")])
@@ -200,20 +193,23 @@ async def test_a_setting_lets_the_server_download(client: Client, settings: Any,
     assert files.paths == ["/there", "/a.pdf"]
     assert told(events) == []
 
+    monkeypatch.setattr(file_addresses, "safe_download", None)
+    await client.run(messages=[pdf(files.url + "/b.pdf")], thread="t2")
+    assert files.paths == ["/there", "/a.pdf"]
+    assert f"pydantic-ai {pydantic_ai.__version__} has none" in caplog.text
 
-async def test_a_download_has_a_largest_size(client: Client, settings: Any, google: ProviderStub, files: Files):
-    allow(settings, MAX_BYTES=1_000_000)
-    events = await client.run(messages=[pdf(files.url + "/huge.pdf")])
+
+@pytest.mark.parametrize(
+    ("limit", "path"), [({"MAX_BYTES": 1_000_000}, "/huge.pdf"), ({"TIMEOUT_SECONDS": 0.05}, "/slow.pdf")]
+)
+async def test_a_download_has_limits(
+    client: Client, settings: Any, google: ProviderStub, files: Files, limit: Any, path: str
+):
+    allow(settings, **limit)
+    events = await client.run(messages=[pdf(files.url + path)])
     assert sent_files(google) == []
     assert len(told(events)) == 1
     assert events[-1]["type"] == "RUN_FINISHED"
-
-
-async def test_a_download_has_a_longest_time(client: Client, settings: Any, google: ProviderStub, files: Files):
-    allow(settings, TIMEOUT_SECONDS=0.05)
-    events = await client.run(messages=[pdf(files.url + "/slow.pdf")])
-    assert sent_files(google) == []
-    assert len(told(events)) == 1
 
 
 async def test_downloads_have_a_highest_number(client: Client, settings: Any, google: ProviderStub, files: Files):
@@ -244,21 +240,11 @@ async def test_a_private_address_of_the_library_s_own_list_is_refused(
     client: Client, settings: Any, google: ProviderStub, files: Files, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.undo()
-    monkeypatch.setenv("GOOGLE_API_KEY", KEY)
+    monkeypatch.setenv("GOOGLE_API_KEY", "not-a-real-key")
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", google.url)
     allow(settings)
     await client.run(messages=[pdf(files.url + "/a.pdf")])
     assert files.paths == []
-
-
-async def test_without_the_library_s_function_nothing_is_downloaded(
-    client: Client, settings: Any, google: ProviderStub, files: Files, monkeypatch: pytest.MonkeyPatch, caplog: Any
-):
-    monkeypatch.setattr(file_addresses, "safe_download", None)
-    allow(settings)
-    await client.run(messages=[pdf(files.url + "/a.pdf")])
-    assert files.paths == []
-    assert f"pydantic-ai {pydantic_ai.__version__} has none" in caplog.text
 
 
 @pytest.mark.parametrize("wrong", [{"MAX_BYTES": 0}, {"FILES": 1}, True])

@@ -41,6 +41,7 @@ async def test_suggestions_come_with_the_answer_and_stay_with_it(client: Client)
     answer = thread["messages"][-1]
     assert (answer["id"], answer["content"]) == (text_id, "There is milk.")
     assert answer["metadata"] == {"follow_ups": ["Buy milk", "Drink it"]}
+    assert (await Run.objects.aget()).usage["requests"] == 2
 
 
 async def test_they_are_asked_for_with_the_last_turn_alone_and_without_tools(client: Client):
@@ -65,36 +66,29 @@ async def test_there_are_no_more_than_asked_for_and_none_that_is_no_button(clien
         assert suggested(await client.run("Hi", thread="next")) == ["Buy milk", "Two", "Three"]
 
 
-async def test_a_smaller_model_may_make_them(client: Client):
-    small, large = ScriptedModel([suggest("Next")]), ScriptedModel([say("Yes.")])
-    with mounted(model=large, capabilities=[FollowUps(model=small)]):
-        assert suggested(await client.run("Hi", thread="next")) == ["Next"]
-
-
-def test_a_wrong_model_for_them_is_told_with_the_agent():
-    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", capabilities=[FollowUps(model="nobody:knows")]))
-    with pytest.raises(ImproperlyConfigured, match="'nobody:knows' can't be used"):
+@pytest.mark.parametrize(
+    ("options", "left_out", "message"),
+    [
+        ({"model": "nobody:knows"}, "", "'nobody:knows' can't be used"),
+        ({}, "agui.contrib.suggestions", r"add 'agui\.contrib\.suggestions' to INSTALLED_APPS"),
+    ],
+)
+def test_an_agent_that_can_not_make_them_is_refused(settings: Any, options: Any, left_out: str, message: str):
+    settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != left_out]
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", capabilities=[FollowUps(**options)]))
+    with pytest.raises(ImproperlyConfigured, match=message):
         view.agent  # noqa: B018
 
 
-def test_without_the_part_they_are_refused(settings: Any):
-    settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != "agui.contrib.suggestions"]
-    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", capabilities=[FollowUps()]))
-    with pytest.raises(ImproperlyConfigured, match=r"add 'agui\.contrib\.suggestions' to INSTALLED_APPS"):
-        view.agent  # noqa: B018
-
-
-async def test_their_instructions_may_have_any_braces(client: Client):
-    model = ScriptedModel([say("Yes."), suggest("Next")])
-    with mounted(model=model, capabilities=[FollowUps(count=2, instructions='At most {count}. No {"json"}.')]):
-        assert suggested(await client.run("Hi", thread="next")) == ["Next"]
-    assert model.requests[1].instructions == 'At most 2. No {"json"}.'
-
-
-async def test_who_answers_makes_them(client: Client):
+async def test_who_answers_makes_them_or_a_smaller_model(client: Client):
     chosen = ScriptedModel([say("Yes."), suggest("Next")])
     with mounted(model=ScriptedModel([]), models={"chosen": chosen}, capabilities=[FollowUps()]):
         assert suggested(await client.run("Hi", thread="next", forwardedProps={"model": "chosen"})) == ["Next"]
+    small, large = ScriptedModel([suggest("Next")]), ScriptedModel([say("Yes.")])
+    ups = FollowUps(model=small, count=2, instructions='At most {count}. No {"json"}.')
+    with mounted(model=large, capabilities=[ups]):
+        assert suggested(await client.run("Hi", thread="next")) == ["Next"]
+    assert small.requests[0].instructions == 'At most 2. No {"json"}.'
 
 
 @pytest.mark.parametrize(
@@ -121,6 +115,24 @@ async def test_a_run_does_not_wait_long_for_them(client: Client):
     assert (suggested(events), events[-1]["type"]) == (None, "RUN_FINISHED")
 
 
+@pytest.mark.parametrize(
+    ("model", "capabilities", "limits"),
+    [
+        (ScriptedModel([say("Yes.")]), [FollowUps()], {"REQUESTS": 1}),
+        (ScriptedModel([say("Yes.")]), [], {}),
+        (build_demo_model(pace_seconds=0), [FollowUps()], {}),
+    ],
+    ids=["a limit of the run", "not asked for", "the demo"],
+)
+async def test_nobody_is_asked_for_more_than_the_run_may(
+    client: Client, settings: Any, model: Any, capabilities: Any, limits: Any
+):
+    settings.AGUI = {**settings.AGUI, "LIMITS": limits}
+    with mounted(model=model, capabilities=capabilities):
+        events = await client.run("help", thread="next")
+    assert (suggested(events), events[-1]["type"]) == (None, "RUN_FINISHED")
+
+
 async def test_who_stops_the_run_meanwhile_has_the_answer(client: Client):
     reached = asyncio.Event()
     model = ScriptedModel([say("Yes."), wait(asyncio.Event(), reached)])
@@ -144,31 +156,3 @@ async def test_a_question_is_no_answer(client: Client):
     assert suggested(paused) is None
     assert len(model.requests) == 3
     assert suggested(events) == ["Next"]
-
-
-async def test_what_they_use_counts_for_the_run(client: Client):
-    model = ScriptedModel([say("Yes."), suggest("Next")])
-    with mounted(model=model, capabilities=[FollowUps()]):
-        await client.run("Hi", thread="next")
-    assert (await Run.objects.aget()).usage["requests"] == 2
-
-
-async def test_a_limit_of_the_run_holds_for_them(client: Client, settings: Any):
-    settings.AGUI = {**settings.AGUI, "LIMITS": {"REQUESTS": 1}}
-    model = ScriptedModel([say("Yes.")])
-    with mounted(model=model, capabilities=[FollowUps()]):
-        events = await client.run("Hi", thread="next")
-    assert (suggested(events), events[-1]["type"], len(model.requests)) == (None, "RUN_FINISHED", 1)
-
-
-async def test_the_demo_invents_none(client: Client):
-    with mounted(model=build_demo_model(pace_seconds=0), capabilities=[FollowUps()]):
-        events = await client.run("help", thread="next")
-    assert (suggested(events), events[-1]["type"]) == (None, "RUN_FINISHED")
-
-
-async def test_without_the_option_nothing_more_is_asked(client: Client):
-    model = ScriptedModel([say("Yes.")])
-    with mounted(model=model):
-        assert suggested(await client.run("Hi", thread="next")) is None
-    assert len(model.requests) == 1

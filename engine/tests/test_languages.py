@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.apps import apps
 from django.conf import settings as project
 from django.contrib import admin
@@ -33,19 +32,18 @@ if MIDDLEWARE not in project.MIDDLEWARE:
 
 # What browsers ask for, and what they get.
 ASKED = {
-    "": ("en", "ltr"),
-    "de": ("de", "ltr"),
-    "de-AT,de;q=0.9,en;q=0.8": ("de", "ltr"),
-    "ar": ("ar", "rtl"),
-    "ar-EG,en;q=0.5": ("ar", "rtl"),
-    "nl,ar;q=0.4,de;q=0.7": ("de", "ltr"),
-    "ja-JP,ja;q=0.9,en;q=0.5": ("ja", "ltr"),
-    "fr-CA": ("fr", "ltr"),
-    "es": ("es", "ltr"),
-    "en-GB,en;q=0.9,de;q=0.8": ("en", "ltr"),
-    "nl": ("en", "ltr"),
-    "xx-yy;q=nonsense": ("en", "ltr"),
-    "*": ("en", "ltr"),
+    "": ("en", "ltr", "Sign in"),
+    "de": ("de", "ltr", "Anmelden"),
+    "de-AT,de;q=0.9,en;q=0.8": ("de", "ltr", "Anmelden"),
+    "ar-EG,en;q=0.5": ("ar", "rtl", "تسجيل الدخول"),
+    "nl,ar;q=0.4,de;q=0.7": ("de", "ltr", "Anmelden"),
+    "ja-JP,ja;q=0.9,en;q=0.5": ("ja", "ltr", ""),
+    "fr-CA": ("fr", "ltr", ""),
+    "es": ("es", "ltr", ""),
+    "en-GB,en;q=0.9,de;q=0.8": ("en", "ltr", "Sign in"),
+    "nl": ("en", "ltr", "Sign in"),
+    "xx-yy;q=nonsense": ("en", "ltr", "Sign in"),
+    "*": ("en", "ltr", "Sign in"),
 }
 registry = ToolRegistry()
 # Other tests take applications away, so the pages of all are listed before any test.
@@ -77,26 +75,17 @@ def varies(response: Any) -> bool:
 @pytest.mark.parametrize("asked", ASKED)
 def test_the_page_is_in_the_language_that_the_browser_asks_for(user: Any, asked: str):
     http = Client(headers={"accept-language": asked} if asked else {})
-    language, direction = ASKED[asked]
+    language, direction, words = ASKED[asked]
     for signed_in in (False, True):
         if signed_in:
             http.force_login(user)
         response = http.get("/" if signed_in else "/accounts/login/")
         assert f'<html lang="{language}" dir="{direction}">' in response.text
+        assert signed_in or f"<button>{words}" in response.text
         assert response.headers["Content-Language"] == language
         assert varies(response)
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(("asked", "words"), [("en", "Sign in"), ("de", "Anmelden"), ("ar", "تسجيل الدخول")])
-def test_the_sign_in_page_has_its_words(asked: str, words: str):
-    assert f"<button>{words}</button>" in Client(headers={"accept-language": asked}).get("/accounts/login/").text
-
-
-def test_the_cookie_of_django_counts_before_the_header(user: Any):
-    http = Client(headers={"accept-language": "de"})
-    http.cookies[project.LANGUAGE_COOKIE_NAME] = "ar"
-    assert 'dir="rtl"' in http.get("/accounts/login/").text
+    http.cookies[project.LANGUAGE_COOKIE_NAME] = "ar"  # Django's cookie counts before the header
+    assert 'dir="rtl"' in http.get("/").text
 
 
 def test_a_site_of_one_language_stays_so(user: Any, settings: Any):
@@ -104,6 +93,7 @@ def test_a_site_of_one_language_stays_so(user: Any, settings: Any):
     for asked in ("en", "ar", ""):
         response = Client(headers={"accept-language": asked}).get("/accounts/login/")
         assert '<html lang="de" dir="ltr">' in response.text
+        assert 'class="languages"' not in response.text
 
 
 UNAUTHORIZED = {
@@ -120,31 +110,29 @@ FAILED = {
 
 
 @pytest.mark.parametrize("asked", UNAUTHORIZED)
-async def test_an_error_is_in_the_language_of_the_request(user: Any, asked: str):
+async def test_an_error_is_in_the_language_of_the_request(own: UsersClient, asked: str):
     response = await AsyncClient().get("/own/threads/", headers={"accept-language": asked})
     assert response.status_code == 401
     assert json.loads(response.content) == {"error": "unauthorized", "message": UNAUTHORIZED[asked]}
     assert varies(response)
     assert response.headers["Cache-Control"] == "no-store"
-
-
-async def test_an_error_has_its_values_in_the_sentence(own: UsersClient):
     response = await own.get(f"threads/?q={'x' * 201}", **{"accept-language": "ja"})
     assert json.loads(response.content)["message"] == "検索できるのは 200 文字までです。"
 
 
-def failing(settings: Any) -> None:
-    model = ScriptedModel([fail(ModelHTTPError(503, "m"))] * 8)
-    settings.ROOT_URLCONF = type(
-        "Urls", (), {"urlpatterns": get_urls(DjangoAGUIView(registry, AgentConfig(model=model)), "own/")}
-    )
+def answer(settings: Any, *script: Any) -> None:
+    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel(script)))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view, "own/")})
+
+
+BUSY = [fail(ModelHTTPError(503, "m"))] * 8
 
 
 @pytest.mark.parametrize("asked", FAILED)
 async def test_a_failure_is_in_the_language_of_its_run_and_later_in_that_of_its_reader(
     own: UsersClient, settings: Any, asked: str
 ):
-    failing(settings)
+    answer(settings, *BUSY)
     response = await own.post(run_input("Hi"), **{"accept-language": asked})
     *_, last = await collect(response)
     assert (last["type"], last["code"]) == ("RUN_ERROR", "model_unavailable")
@@ -155,15 +143,8 @@ async def test_a_failure_is_in_the_language_of_its_run_and_later_in_that_of_its_
         assert (failure["code"], failure["message"]) == ("model_unavailable", sentence)
 
 
-async def test_a_refused_answer_is_in_the_language_of_its_run(own: UsersClient):
-    answer = {"interruptId": "int-none", "status": "resolved", "payload": {"approved": True}}
-    response = await own.post(run_input(resume=[answer]), **{"accept-language": "fr"})
-    *_, last = await collect(response)
-    assert last["message"] == "La réponse ne correspond à aucune question en attente."
-
-
 async def test_the_log_is_the_same_in_each_language(own: UsersClient, settings: Any, caplog: Any):
-    failing(settings)
+    answer(settings, *BUSY)
     told = {}
     for number, asked in enumerate(FAILED):
         caplog.clear()
@@ -211,31 +192,28 @@ def wipe() -> str:
 
 
 async def test_a_question_is_in_the_language_of_its_reader(own: UsersClient, settings: Any):
-    model = ScriptedModel([call("wipe")])
-    settings.ROOT_URLCONF = type(
-        "Urls", (), {"urlpatterns": get_urls(DjangoAGUIView(registry, AgentConfig(model=model)), "own/")}
-    )
+    answer(settings, call("wipe"))
     *_, last = await collect(await own.post(run_input("Hi"), **{"accept-language": "ar"}))
     assert last["outcome"]["interrupts"][0]["message"] == 'هل تريد تشغيل "\u2068Wipe\u2069"؟'
     thread = json.loads((await own.get("threads/t1/", **{"accept-language": "de"})).content)
     assert thread["pending"][0]["message"] == "„Wipe“ ausführen?"
+    decided = {"interruptId": "int-none", "status": "resolved", "payload": {"approved": True}}
+    *_, last = await collect(await own.post(run_input(resume=[decided]), **{"accept-language": "fr"}))
+    assert last["message"] == "La réponse ne correspond à aucune question en attente."
 
 
 @pytest.mark.parametrize(
     ("asked", "said"), [("de-CH", "de Montag 1,5"), ("ar", "ar الاثنين 1,5"), ("", "en Monday 1.5")]
 )
-@pytest.mark.parametrize("by_token", [False, True])
-async def test_a_tool_runs_in_the_language_of_its_user(user: Any, asked: str, said: str, by_token: bool):
+async def test_a_tool_runs_in_the_language_of_its_user(own: UsersClient, user: Any, asked: str, said: str):
+    browser = UsersClient(None, "/own/")
+    await browser.http.aforce_login(user)
     headers = {"accept-language": asked} if asked else {}
-    if by_token:
-        headers["authorization"] = f"Bearer {(await sync_to_async(create_token)(user))[1]}"
-    http = AsyncClient()
-    if not by_token:
-        await http.aforce_login(user)
-    response: Any = await http.post("/own/", json.dumps(run_input("Hi")), "application/json", headers=headers)
-    assert response.status_code == 200, response.content
-    [result] = [event["content"] for event in await collect(response) if event["type"] == "TOOL_CALL_RESULT"]
-    assert result == said
+    for client in (own, browser):
+        response = await client.post(run_input("Hi"), **headers)
+        assert response.status_code == 200, response.content
+        [result] = [event["content"] for event in await collect(response) if event["type"] == "TOOL_CALL_RESULT"]
+        assert result == said
 
 
 @pytest.fixture
@@ -259,17 +237,8 @@ def heads(page: str) -> list[str]:
 SAME = {
     "de": {"Agent", "Filter", "Name", "Code", "Status", "Budget", "Budgets", "Token", "ID", "Id"},
     "fr": {
-        "Agent",
-        "Arguments",
-        "Cause",
-        "Code",
-        "Message",
-        "Messages",
-        "Conversation",
-        "Conversations",
-        "Budget",
-        "Budgets",
-        "Id",
+        *("Agent", "Arguments", "Budget", "Budgets", "Cause", "Code", "Conversation", "Conversations"),
+        *("Id", "Message", "Messages"),
     },
     "es": {"Error", "Id", "Tokens"},
     "ja": {"Id"},
@@ -343,8 +312,3 @@ def test_a_user_chooses_another_language_than_the_browser_asks_for(user: Any):
     assert re.findall(r'value="(\w+)"[^>]*aria-current="true"', page) == ["ja"]
     browser.force_login(user)
     assert 'class="languages"' in browser.get("/").text
-
-
-def test_a_site_of_one_language_has_no_menu(user: Any, settings: Any):
-    settings.LANGUAGES, settings.LANGUAGE_CODE = [("de", "Deutsch")], "de"
-    assert 'class="languages"' not in Client().get("/accounts/login/").text

@@ -43,14 +43,27 @@ a_model = TestModel(model_name="mine")
 
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderStub]:
-    """Both providers, one local server."""
+    """The providers, one local server."""
     with ProviderStub() as stub, override_allow_model_requests(True):
         monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
-        for provider in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", stub.url)
+        for provider in ("OPENAI", "ANTHROPIC", "GOOGLE"):
             monkeypatch.setenv(f"{provider}_API_KEY", "not-a-real-key")
-        for variable in ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        for variable in (
+            *("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"),
+            *("GEMINI_API_KEY", "GOOGLE_API_BASE"),
+        ):
             monkeypatch.delenv(variable, raising=False)
+        yield stub
+
+
+@pytest.fixture
+def chain(stub: ProviderStub) -> Iterator[ProviderStub]:
+    """An agent whose second model answers when the first one fails."""
+    pytest.importorskip("openai")
+    pytest.importorskip("anthropic")
+    with answering(model=CHAIN):
         yield stub
 
 
@@ -73,42 +86,25 @@ def text_of(events: list[dict[str, Any]]) -> str:
 
 
 @pytest.mark.parametrize("failure", [BROKEN, TOO_LONG, Refusal(401, {"error": {"message": "no such key"}})])
-async def test_the_next_of_the_chain_answers_when_one_fails(client: Client, stub: ProviderStub, failure: Refusal):
-    pytest.importorskip("openai")
-    pytest.importorskip("anthropic")
-    stub.replies = [failure, Answer("From the second.")]
-    with answering(model=CHAIN):
-        events = await client.run("Hi", thread="chain")
+async def test_the_next_of_the_chain_answers_when_one_fails(client: Client, chain: ProviderStub, failure: Refusal):
+    chain.replies = [failure, ToolUse("echo", {"text": "yes"}), failure, Answer("From the second.")]
+    events = await client.run("Hi", thread="chain")
 
+    assert [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"] == ["yes"]
     assert text_of(events) == "From the second."
-    assert [one.path for one in stub.requests] == ["/v1/responses", "/v1/messages"]
+    assert [one.path for one in chain.requests] == ["/v1/responses", "/v1/messages"] * 2
     assert "a secret" not in json.dumps(events)
     check_stream(events)
 
 
-async def test_a_chain_calls_tools_like_one_model(client: Client, stub: ProviderStub):
-    pytest.importorskip("openai")
-    pytest.importorskip("anthropic")
-    stub.replies = [BROKEN, ToolUse("echo", {"text": "yes"}), BROKEN, Answer("Done.")]
-    with answering(model=CHAIN):
-        events = await client.run("Go", thread="chain")
-
-    assert [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"] == ["yes"]
-    assert text_of(events) == "Done."
-    check_stream(events)
-
-
-async def test_a_chain_streams(client: Client, stub: ProviderStub):
-    pytest.importorskip("openai")
-    pytest.importorskip("anthropic")
+async def test_a_chain_streams(client: Client, chain: ProviderStub):
     gate = threading.Event()
-    stub.replies = [BROKEN, Answer("One two three", gate)]
+    chain.replies = [BROKEN, Answer("One two three", gate)]
     seen = []
-    with answering(model=CHAIN):
-        async for frame in read_frames(await client.post(run_input("Count", thread="chain"))):
-            if frame.event["type"] == "TEXT_MESSAGE_CONTENT":
-                seen.append((frame.event["delta"], gate.is_set()))
-                gate.set()
+    async for frame in read_frames(await client.post(run_input("Count", thread="chain"))):
+        if frame.event["type"] == "TEXT_MESSAGE_CONTENT":
+            seen.append((frame.event["delta"], gate.is_set()))
+            gate.set()
 
     assert seen[0] == ("One", False)
     assert "".join(text for text, _ in seen) == "One two three"
@@ -124,24 +120,16 @@ async def test_deltas_of_a_chain_are_joined_too(client: Client, settings: Any):
     assert sum(event["type"] == "TEXT_MESSAGE_CONTENT" for event in events) < 20
 
 
-async def test_what_a_chain_that_failed_says(client: Client, stub: ProviderStub, caplog: Any):
-    pytest.importorskip("openai")
-    pytest.importorskip("anthropic")
-    stub.replies = [TOO_LONG, OVERLOADED]
-    with answering(model=CHAIN):
-        events = await client.run("Hi", thread="chain")
-
+async def test_a_failure_of_all_has_a_code_and_keeps_its_secrets(client: Client, chain: ProviderStub, caplog: Any):
+    chain.replies = [TOO_LONG, OVERLOADED]
+    events = await client.run("Hi", thread="chain")
     assert events[-1]["code"] == "model_unavailable"
     assert "a secret" not in json.dumps(events)
     assert "a secret" in caplog.text
 
-
-async def test_a_conversation_that_is_too_long_has_a_code_of_its_own(client: Client, stub: ProviderStub):
-    pytest.importorskip("openai")
-    stub.replies = [TOO_LONG]
+    chain.replies = [TOO_LONG]
     with answering(model="openai:gpt-5.6-terra"):
         events = await client.run("Hi", thread="long")
-
     assert events[-1]["code"] == "context_window"
 
 
@@ -180,43 +168,49 @@ def test_of_a_chain_every_key_has_to_be_there_in_production(settings: Any, monke
         resolve_model(CHAIN)
 
 
-def test_on_a_developers_machine_those_without_a_key_are_left_out(settings: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+@pytest.mark.parametrize(
+    ("names", "answers", "lacking", "hint"),
+    [
+        ("anthropic:claude-sonnet-5-5,python:tests.test_llm.a_model", "mine", ["ANTHROPIC"], "Until then the others"),
+        (CHAIN, "demo", ["OPENAI", "ANTHROPIC"], "the demo model answers"),
+    ],
+)
+def test_on_a_developers_machine_those_without_a_key_are_left_out(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, names: str, answers: str, lacking: list[str], hint: str
+):
+    for provider in ("ANTHROPIC", "OPENAI"):
+        monkeypatch.delenv(f"{provider}_API_KEY", raising=False)
     settings.DEBUG = True
-    settings.AGENT_MODEL = "anthropic:claude-sonnet-5-5,python:tests.test_llm.a_model"
-    assert resolve_model(settings.AGENT_MODEL) is a_model
+    settings.AGENT_MODEL = names
+    assert resolve_model(names).model_name == answers
     [warning] = check_model()
-    assert "ANTHROPIC_API_KEY is not set" in warning.msg
-    assert "Until then the others answer." in str(warning.hint)
-
-
-def test_the_demo_answers_when_no_key_is_there(settings: Any, monkeypatch: pytest.MonkeyPatch):
-    for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(variable, raising=False)
-    settings.DEBUG = True
-    settings.AGENT_MODEL = CHAIN
-    assert resolve_model(CHAIN).model_name == "demo"
-    [warning] = check_model()
-    assert "OPENAI_API_KEY and ANTHROPIC_API_KEY is not set" in warning.msg
-    assert "the demo model answers" in str(warning.hint)
+    assert f"{' and '.join(f'{provider}_API_KEY' for provider in lacking)} is not set" in warning.msg
+    assert hint in str(warning.hint)
 
 
 # --- A client's choice
 
 
-async def test_a_client_chooses_among_the_models(client: Client):
+async def test_a_client_chooses_among_the_models_for_one_run(client: Client):
     quick, deep = ScriptedModel([say("quick")]), ScriptedModel([say("deep")])
     quick.model_name = "gpt-quick"
-    with mounted(model=ScriptedModel([say("usual")]), models={"quick": quick, "deep": deep}):
+    usual = ScriptedModel([say("usual"), say("usual")])
+    with mounted(model=usual, models={"quick": quick, "deep": deep}):
         answers = [
-            text_of(await client.run("Hi", thread="choice", forwardedProps=props))
-            for props in ({"model": "quick"}, {"model": "deep"}, {"model": None})
+            text_of(await client.run("Hi", thread="choice", **props))
+            for props in (
+                {"forwardedProps": {"model": "quick"}},
+                {},  # A retry or a resume that names none is the agent's own model's to answer
+                {"forwardedProps": {"model": "deep"}},
+                {"forwardedProps": {"model": None}},
+            )
         ]
         offered = json.loads((await client.get("capabilities/")).content)["custom"]
 
-    assert answers == ["quick", "deep", "usual"]
+    assert answers == ["quick", "usual", "deep", "usual"]
     assert offered["models"] == ["quick", "deep"]
-    assert [run.model async for run in Run.objects.order_by("started_at")] == ["gpt-quick", "scripted", "scripted"]
+    models = [run.model async for run in Run.objects.order_by("started_at")]
+    assert models == ["gpt-quick", "scripted", "scripted", "scripted"]
 
 
 @pytest.mark.parametrize("name", ["openai:gpt-6.1-terra", "", "QUICK", 7, ["quick"], {"quick": 1}])
@@ -239,20 +233,6 @@ async def test_without_a_choice_the_word_means_nothing(client: Client, props: An
         assert text_of(await client.run("Hi", thread="choice", forwardedProps=props)) == "usual"
 
 
-async def test_the_chosen_model_is_for_one_run(client: Client):
-    """A retry or a resume that does not name it is the agent's own model's to answer."""
-    quick = ScriptedModel([say("quick")])
-    with mounted(model=ScriptedModel([say("usual")]), models={"quick": quick}):
-        await client.run("Hi", thread="choice", forwardedProps={"model": "quick"})
-        assert text_of(await client.run("And now?", thread="choice")) == "usual"
-
-
-def test_names_stand_for_themselves_or_for_others():
-    path = "python:tests.test_llm.a_model"
-    assert resolve_models([path]) == {path: a_model}
-    assert resolve_models({"mine": path}) == {"mine": a_model}
-
-
 def test_a_page_lists_the_models_if_it_says_so():
     models = {"quick": ScriptedModel([]), 'a "b"': ScriptedModel([])}
     page = Template('{% include "agui/attributes.html" with models=True %}')
@@ -262,12 +242,12 @@ def test_a_page_lists_the_models_if_it_says_so():
         assert "data-models" not in Template('{% include "agui/attributes.html" %}').render(Context())
 
 
-def test_a_wrong_choice_is_told_with_the_agent():
+def test_names_stand_for_themselves_or_for_others():
+    path = "python:tests.test_llm.a_model"
+    assert resolve_models([path]) == {path: a_model}
+    assert resolve_models({"mine": path}) == {"mine": a_model}
+    with pytest.raises(ImproperlyConfigured, match=r"write \['demo'\]"):
+        resolve_models("demo")
     view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", models=["nobody:knows"]))
     with pytest.raises(ImproperlyConfigured, match="'nobody:knows' can't be used"):
         view.agent  # noqa: B018
-
-
-def test_a_name_in_the_place_of_names_is_told():
-    with pytest.raises(ImproperlyConfigured, match=r"write \['demo'\]"):
-        resolve_models("demo")

@@ -38,30 +38,22 @@ def ids(record):
     return {name: getattr(record, name) for name in ("run_id", "thread_id", "user_id") if hasattr(record, name)}
 
 
-async def test_what_a_run_logs_names_the_run_the_thread_and_the_user(client: Client, log):
-    with script(fail(RuntimeError("The cable is cut."))):
+async def test_what_a_run_logs_names_the_run_the_thread_and_the_user(client: Client, log, settings):
+    settings.AGUI = {
+        "AUDIT_LOGGER": "agui.tools.audit.LoggingAuditLogger",
+        "CONVERSATION_STORE": "tests.test_log_fields.TalkingStore",
+    }
+    with script(call("echo", text="Hello"), fail(RuntimeError("The cable is cut."))):
         await client.run("Hi", thread="t7")
     run = await Run.objects.aget()
-    record = next(record for record in log.records if "failed: internal_error" in record.getMessage())
-    assert ids(record) == {"run_id": str(run.pk), "thread_id": "t7", "user_id": str(client.user.pk)}
-
-
-async def test_what_is_logged_on_another_thread_names_them_too(client: Client, log, settings):
-    settings.AGUI = {"AUDIT_LOGGER": "agui.tools.audit.LoggingAuditLogger"}
-    with script(call("echo", text="Hello"), say("Done.")):
-        await client.run("Hi", thread="t7")
-    record = next(record for record in log.records if record.name == "agui.audit")
-    assert record.threadName != "MainThread"
-    assert ids(record)["thread_id"] == "t7"
-
-
-async def test_what_is_logged_before_the_first_event_names_them_too(client: Client, log, settings):
-    settings.AGUI = {"CONVERSATION_STORE": "tests.test_log_fields.TalkingStore"}
-    with script(say("Hello")):
-        await client.run("Hi", thread="t7")
-    record = next(record for record in log.records if record.name == "talking")
-    run = await Run.objects.aget()
-    assert ids(record) == {"run_id": str(run.pk), "thread_id": "t7", "user_id": str(client.user.pk)}
+    before_the_first_event = next(record for record in log.records if record.name == "talking")
+    on_another_thread = next(record for record in log.records if record.name == "agui.audit")
+    failed = next(record for record in log.records if "failed: internal_error" in record.getMessage())
+    assert on_another_thread.threadName != "MainThread"
+    for record in (before_the_first_event, on_another_thread, failed):
+        assert ids(record) == {"run_id": str(run.pk), "thread_id": "t7", "user_id": str(client.user.pk)}
+    [error] = [record for record in log.records if record.levelname == "ERROR"]
+    assert error.exc_info[1].args == ("The cable is cut.",)  # A mistake of ours has its traceback
 
 
 async def test_two_runs_at_once_don_t_mix(client: Client, other_client: Client, log):
@@ -116,24 +108,21 @@ async def test_run_that_ends_well_leaves_a_line(client: Client, log, clock):
     assert ids(record) == {"run_id": str(run.pk), "thread_id": "t7", "user_id": str(client.user.pk)}
 
 
-async def test_run_that_waits_leaves_a_line(client: Client, log):
-    with script(call("wipe", what="disk")):
+@pytest.mark.parametrize(
+    ("answer", "level", "outcome", "code"),
+    [
+        (call("wipe", what="disk"), "INFO", "paused", None),
+        (fail(RuntimeError("The cable is cut.")), "WARNING", "failed", "internal_error"),
+        (wait(asyncio.Event()), "WARNING", "timed_out", "timeout"),
+    ],
+    ids=["waits", "fails", "takes too long"],
+)
+async def test_run_leaves_a_line_with_its_outcome(client: Client, log, settings, answer, level, outcome, code):
+    settings.AGUI = {"RUN_TIMEOUT_SECONDS": 0.2 if outcome == "timed_out" else 60}
+    with script(answer):
         await client.run("Hi")
-    assert (end_of(log).levelname, end_of(log).outcome) == ("INFO", "paused")
-
-
-async def test_run_that_fails_leaves_a_warning_with_its_code(client: Client, log):
-    with script(fail(RuntimeError("The cable is cut."))):
-        await client.run("Hi")
-    assert (end_of(log).levelname, end_of(log).outcome, end_of(log).code) == ("WARNING", "failed", "internal_error")
-
-
-async def test_timeout_is_a_warning(client: Client, log, settings):
-    settings.AGUI = {"RUN_TIMEOUT_SECONDS": 0.2}
-    with script(wait(asyncio.Event())):
-        await client.run("Hi")
-    assert (end_of(log).levelname, end_of(log).outcome) == ("WARNING", "timed_out")
-    assert end_of(log).code == "timeout"
+    record = end_of(log)
+    assert (record.levelname, record.outcome, getattr(record, "code", None)) == (level, outcome, code)
 
 
 @pytest.mark.parametrize("debug", [False, True])
@@ -145,10 +134,3 @@ async def test_error_of_a_provider_is_one_line_with_its_cause(client: Client, lo
     assert "model_unavailable: ModelHTTPError: status_code: 429" in record.getMessage()
     assert "\n" not in record.getMessage()
     assert bool(record.exc_info) is debug
-
-
-async def test_mistake_of_ours_has_its_traceback(client: Client, log):
-    with script(fail(RuntimeError("The cable is cut."))):
-        await client.run("Hi")
-    [record] = [record for record in log.records if record.levelname == "ERROR"]
-    assert record.exc_info[1].args == ("The cable is cut.",)

@@ -27,21 +27,24 @@ def written():
     root.handlers[:], root.level = before
 
 
-def test_text_is_a_line_that_ends_with_the_run(written):
+@pytest.mark.parametrize(
+    ("message", "value", "line"),
+    [
+        ("Sold %s", "out", "INFO assistant.sample: Sold out"),
+        # Nobody writes lines of his own, and colours of a terminal are no text.
+        ("Said %s", "x\n2026 ERROR: down\r\x1b[2J\u2028y\tz", r"Said x\n2026 ERROR: down\r\x1b[2J\u2028y" + "\tz"),
+        ("\x1b[32;1mHTTP GET %s\x1b[0m 200", "/", "assistant.sample: HTTP GET / 200"),
+    ],
+)
+def test_text_is_a_line_that_ends_with_the_run(written, message, value, line):
     def say(logger):
         with log_fields(run_id="r1", thread_id="t\n1"):
-            logger.info("Sold %s", "out")
-        logger.info("Nobody's")
+            logger.info(message, value)
+        logger.info(message, value)
 
     first, second = written("text", say).splitlines()
-    assert first.endswith(r'INFO assistant.sample: Sold out [run_id="r1" thread_id="t\n1"]')
-    assert second.endswith("INFO assistant.sample: Nobody's")
-
-
-def test_nobody_writes_lines_of_his_own_into_text(written):
-    said = "x\n2026-01-01 ERROR root: down\r\x1b[2J\u2028y\tz"
-    (line,) = written("text", lambda logger: logger.info("He said %s", said)).splitlines()
-    assert line.endswith(r"He said x\n2026-01-01 ERROR root: down\r\x1b[2J\u2028y" + "\tz")
+    assert first.endswith(line + r' [run_id="r1" thread_id="t\n1"]')
+    assert second.endswith(line)
 
 
 def test_exception_writes_no_line_that_looks_like_one_of_the_log(written):
@@ -60,18 +63,16 @@ def test_exception_writes_no_line_that_looks_like_one_of_the_log(written):
     assert [line for line in others if not line.startswith("    ")] == []
 
 
-def test_colours_of_a_terminal_are_no_text(written):
-    (line,) = written("text", lambda logger: logger.info("\x1b[32;1mHTTP GET %s\x1b[0m 200", "/")).splitlines()
-    assert line.endswith("assistant.sample: HTTP GET / 200")
-
-
 def test_json_is_one_object_a_line(written):
     def say(logger):
         with log_fields(run_id="r1", thread_id="t1", user_id="7", trace_id="0af7"):
             logger.warning("Two\nlines of %r", object)
+        try:
+            raise KeyError("shelf")
+        except KeyError:
+            logger.exception("It failed")
 
-    (line,) = written("json", say).splitlines()
-    told = json.loads(line)
+    told, failed = map(json.loads, written("json", say).splitlines())
     assert told.pop("time").endswith("+00:00")
     assert told == {
         "level": "WARNING",
@@ -82,14 +83,4 @@ def test_json_is_one_object_a_line(written):
         "user_id": "7",
         "trace_id": "0af7",
     }
-
-
-def test_json_has_the_traceback_of_an_error_in_its_line(written):
-    def say(logger):
-        try:
-            raise KeyError("shelf")
-        except KeyError:
-            logger.exception("It failed")
-
-    (line,) = written("json", say).splitlines()
-    assert json.loads(line)["exception"].endswith("KeyError: 'shelf'")
+    assert failed["exception"].endswith("KeyError: 'shelf'")

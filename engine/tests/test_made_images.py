@@ -67,16 +67,20 @@ def paint(*files: BinaryContent, **about: Any) -> Part:
 registry = ToolRegistry()
 
 
+def serve(settings: Any, provider: str, stub: ProviderStub) -> None:
+    """Let a provider's model answer, at the stub."""
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model_of(provider, stub.url)))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+
+
+def files_on_disk(media: Any) -> int:
+    return len([path for path in media.rglob("*") if path.is_file()])
+
+
 @tool(registry)
 def draw(prompt: str, shade: int = 0) -> BinaryImage:
     """Draw something."""
     return image(shade)
-
-
-@tool(registry)
-def shoot() -> ToolReturn[str]:
-    """Take a shot of the page."""
-    return ToolReturn("Taken.", content=["Look:", image(7)])
 
 
 def images_of(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -91,10 +95,6 @@ def images_of(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
             whole = {"images": shown[event["messageId"]]}
             shown[event["messageId"]] = jsonpatch.apply_patch(whole, event["patch"])["images"]
     return list(shown.values())
-
-
-def roles(thread: dict[str, Any]) -> list[str]:
-    return [message["role"] for message in thread["messages"]]
 
 
 async def everything(client: Client) -> str:
@@ -126,7 +126,7 @@ async def test_a_models_image_is_kept_and_shown_at_its_place(client: Client, oth
         "width": 3,
         "height": 2,
     }
-    assert roles(thread) == ["user", "assistant", "activity", "assistant"]
+    assert [message["role"] for message in thread["messages"]] == ["user", "assistant", "activity", "assistant"]
     assert [message["content"] for message in thread["messages"][1:]] == ["Look:", {"images": [row]}, "Nice?"]
     streamed = [event["messageId"] for event in events if event["type"] in ("TEXT_MESSAGE_START", "ACTIVITY_SNAPSHOT")]
     assert [message["id"] for message in thread["messages"][1:]] == streamed
@@ -137,6 +137,7 @@ async def test_a_models_image_is_kept_and_shown_at_its_place(client: Client, oth
     [answer] = [message.parts for message in model.requests[1].messages if message.kind == "response"]
     assert [type(part) for part in answer] == [TextPart, FilePart, TextPart]
     assert answer[1].content.data == png()
+    assert [READ_ATTACHMENT in request.tools for request in model.requests] == [False, True]
 
 
 async def test_a_provider_gets_its_own_image_back(client: Client, settings: Any):
@@ -146,8 +147,7 @@ async def test_a_provider_gets_its_own_image_back(client: Client, settings: Any)
     chunk = {"candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
     with ProviderStub() as stub, override_allow_model_requests(True):
         stub.replies = [Body([f"data: {json.dumps(chunk)}\r\n\r\n"]), Answer("Red now.")]
-        view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model_of("google", stub.url)))
-        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+        serve(settings, "google", stub)
         [[row]] = images_of(await client.run("Paint"))
         await client.run("In red")
         [_, answer, _] = stub.requests[-1].body["contents"]
@@ -173,8 +173,7 @@ async def test_a_response_without_an_end_is_stopped(client: Client, settings: An
 
     with ProviderStub() as stub, override_allow_model_requests(True):
         stub.replies = [Body(endless())]
-        view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model_of(api, stub.url)))
-        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+        serve(settings, api, stub)
         events = await client.run("Paint")
 
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "output_limit")
@@ -188,28 +187,20 @@ async def test_nothing_is_suggested_after_an_image_without_words(client: Client)
     assert len(model.requests) == 1
 
 
-async def test_a_sketch_makes_place_for_its_image(client: Client):
-    sketches = [paint(image(1), image(2), image(3), id="ig_1", provider_name="x")]
-    with script(sketches):
-        events = await client.run("Paint")
-    [[row]] = images_of(events)
-
-    assert await body_of(client, row["url"]) == (200, png(shade=3))
-    assert await Attachment.objects.acount() == 1
-
-
 async def test_images_without_words_between_them_are_shown_together(client: Client):
-    first = [paint(image(1)), paint(image(2)), say("And:"), paint(image(3))]
-    with script([think("Hm"), *first]):
+    sketches = paint(image(4), image(5), image(6), id="ig_1", provider_name="x")
+    with script([think("Hm"), paint(image(1)), paint(image(2)), say("And:"), sketches]):
         events = await client.run("Paint")
-    thread = await client.thread()
+    messages = (await client.thread())["messages"]
+    [both, [row]] = images_of(events)
 
-    assert [len(rows) for rows in images_of(events)] == [2, 1]
-    assert roles(thread) == ["user", "reasoning", "activity", "assistant", "activity"]
-    assert [len(message["content"]["images"]) for message in thread["messages"] if message["role"] == "activity"] == [
-        2,
-        1,
-    ]
+    assert len(both) == 2
+    assert [message["role"] for message in messages] == ["user", "reasoning", "activity", "assistant", "activity"]
+    shown = [message["content"]["images"] for message in messages if message["role"] == "activity"]
+    assert shown == [both, [row]]
+    # A sketch makes place for its image.
+    assert await body_of(client, row["url"]) == (200, png(shade=6))
+    assert await Attachment.objects.acount() == 3
 
 
 async def test_a_tools_image_is_kept_with_the_words_it_was_made_from(client: Client, mount: Any):
@@ -256,25 +247,30 @@ async def test_a_large_result_without_images_is_not_searched_for_them(client: Cl
 
 
 async def test_what_a_tool_lets_the_model_look_at_is_shown_too(client: Client, mount: Any):
-    model = mount(registry, call("shoot", _id="s"), say("I see."), say("Yes."))
-    [[row]] = images_of(await client.run("Shoot"))
-    await client.run("Really?")
-
-    assert await body_of(client, row["url"]) == (200, png(shade=7))
-    assert results_of(model.requests[2])["s"].content[1].data == png(shade=7)
-
-
-async def test_images_of_one_result_have_names_of_their_own(client: Client, mount: Any):
     tools = ToolRegistry()
 
     @tool(tools)
-    def draw() -> list[BinaryImage]:
-        """Draw two."""
-        return [image(1), image(2)]
+    def shoot() -> ToolReturn[str]:
+        """Take a shot of the page."""
+        return ToolReturn("Taken.", content=["Look:", image(7)])
 
-    mount(tools, call("draw"), say("Here."))
-    [rows] = images_of(await client.run("Draw"))
-    assert [row["name"] for row in rows] == ["draw-1.png", "draw-2.png"]
+    @tool(tools)
+    def shoot_silently() -> ToolReturn[list[str]]:
+        """Take a shot of the page, without a word."""
+        return ToolReturn([], content=[image(8)])
+
+    both = [call("shoot", _id="s"), call("shoot_silently", _id="n")]
+    model = mount(tools, both, say("I see."), say("Yes."), say("No."))
+    [rows] = images_of(await client.run("Shoot"))
+    await client.run("Really?")
+    await Attachment.objects.all().adelete()
+    await client.run("Really?")
+
+    assert len(rows) == 2
+    seen, later = results_of(model.requests[2]), results_of(model.requests[3])
+    assert (seen["s"].content[1].data, seen["n"].content.data) == (png(shade=7), png(shade=8))
+    assert later["n"].content == []
+    assert "Taken." in str(later["s"].content)
 
 
 async def test_only_as_many_images_are_kept_as_the_settings_allow(client: Client, settings: Any):
@@ -286,13 +282,13 @@ async def test_only_as_many_images_are_kept_as_the_settings_allow(client: Client
         thread = await client.thread()
         await client.run("And?")
     [rows] = images_of(events)
-    [told] = [event["value"] for event in events if event.get("name") == "images_not_kept"]
+    [told] = not_kept(events)
     texts = [message for message in thread["messages"] if message["role"] == "assistant"]
 
     assert len(rows) == await Attachment.objects.acount() == 2
-    assert [one["reason"] for one in told["images"]] == ["unknown_kind", "too_large", *["too_many"] * 18]
-    assert told["images"][0] == {"mime": "image/svg+xml", "size": len(SVG), "reason": "unknown_kind"}
-    assert texts[-1]["metadata"]["images_not_kept"] == told["images"]
+    assert [one["reason"] for one in told] == ["unknown_kind", "too_large", *["too_many"] * 18]
+    assert told[0] == {"mime": "image/svg+xml", "size": len(SVG), "reason": "unknown_kind"}
+    assert texts[-1]["metadata"]["images_not_kept"] == told
     assert f"[An image was made here that is not kept: image/png, {len(large.data)} bytes]" in texts[0]["content"]
     sent = [part for part in parts_of(model.requests[1]) if isinstance(part, FilePart)]
     assert [len(part.content.data) for part in sent] == [len(png()), len(png(shade=1))]
@@ -300,45 +296,22 @@ async def test_only_as_many_images_are_kept_as_the_settings_allow(client: Client
     assert "None" not in json.dumps(thread)
 
 
-async def test_an_owner_without_room_is_told(client: Client, settings: Any):
-    settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"MAX_TOTAL_BYTES": len(png(shade=1)) + 1}}
+def not_kept(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    return [event["value"]["images"] for event in events if event.get("name") == "images_not_kept"]
+
+
+@pytest.mark.parametrize(("room", "kept"), [(len(png(shade=1)) + 1, 1), (1, 0)])
+async def test_an_owner_without_room_is_told(client: Client, settings: Any, room: int, kept: int):
+    settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"MAX_TOTAL_BYTES": room}}
     with script([paint(image(1)), paint(image(2)), say("There.")], say("Yes.")) as model:
         events = await client.run("Paint")
         await client.run("And?")
-    [told] = [event["value"]["images"] for event in events if event.get("name") == "images_not_kept"]
 
-    assert [len(rows) for rows in images_of(events)] == [1]
-    assert [one["reason"] for one in told] == ["no_room"]
-    assert "[An image was made here that is not kept: image/png]" in str(model.requests[1].messages)
-
-
-async def test_an_image_without_a_file_is_words_for_the_model(client: Client, settings: Any):
-    settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"MAX_TOTAL_BYTES": 1}}
-    with script([paint(image()), say("There.")], say("Yes.")) as model:
-        assert images_of(await client.run("Paint")) == []
-        await client.run("And?")
-
+    assert [len(rows) for rows in images_of(events)] == [1] * kept
+    assert [one["reason"] for one in not_kept(events)[0]] == ["no_room"] * (2 - kept)
     sent = parts_of(model.requests[1])
-    assert not [part for part in sent if isinstance(part, FilePart)]
+    assert len([part for part in sent if isinstance(part, FilePart)]) == kept
     assert "[An image was made here that is not kept: image/png]" in str(sent)
-
-
-async def test_a_result_of_deleted_images_alone_is_empty(client: Client, mount: Any):
-    shots = ToolRegistry()
-
-    @tool(shots)
-    def shoot() -> ToolReturn[list[str]]:
-        """Take a shot of the page."""
-        return ToolReturn([], content=[image(7)])
-
-    model = mount(shots, call("shoot", _id="s"), say("I see."), say("Yes."), say("No."))
-    [[row]] = images_of(await client.run("Shoot"))
-    await client.run("Really?")
-    await Attachment.objects.filter(pk=row["id"]).adelete()
-    await client.run("Really?")
-
-    assert results_of(model.requests[2])["s"].content.data == png(shade=7)
-    assert results_of(model.requests[3])["s"].content == []
 
 
 @pytest.mark.parametrize("begins_anew", [False, True])
@@ -360,7 +333,7 @@ async def test_an_image_for_a_deleted_thread_is_deleted(client: Client, mount: A
 
     # A new thread of the same id may need the file.
     assert await Attachment.objects.acount() == begins_anew
-    assert len([path for path in media.rglob("*") if path.is_file()]) == begins_anew
+    assert files_on_disk(media) == begins_anew
 
 
 async def test_the_images_go_with_their_thread_and_no_earlier(client: Client, settings: Any, media: Any):
@@ -375,7 +348,7 @@ async def test_the_images_go_with_their_thread_and_no_earlier(client: Client, se
     await client.http.delete("/agent/threads/t1/")
     assert await Attachment.objects.acount() == 1
     assert (await body_of(client, row["url"]))[0] == 404
-    assert len([path for path in media.rglob("*") if path.is_file()]) == 1
+    assert files_on_disk(media) == 1
 
 
 async def test_an_image_that_was_deleted_is_words_for_the_model(client: Client, mount: Any):
@@ -412,14 +385,6 @@ async def test_a_result_that_names_an_image_of_another_user_shows_none(
     assert results_of(model.requests[-1])["f"].content == []
 
 
-async def test_a_tool_of_the_project_finds_them_among_the_files(client: Client, mount: Any):
-    model = mount(registry, [paint(image(4)), say("There.")], say("Yes."))
-    await client.run("Paint")
-    await client.run("Look at it again")
-    assert READ_ATTACHMENT not in model.requests[0].tools
-    assert READ_ATTACHMENT in model.requests[1].tools
-
-
 JPEG = bytes.fromhex("ffd8ffe000104a46494600010100000100010000ffc0001108000500070301220002110103110100ffd9")
 WEBP = b"RIFF\x1a\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + (8).to_bytes(3, "little") + (3).to_bytes(3, "little")
 LOSSY = b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\x30\x01\0\x9d\x01\x2a" + (9).to_bytes(2, "little") + (4).to_bytes(2, "little")
@@ -432,21 +397,16 @@ SIZES = [
     (WEBP, "image/webp", (9, 4)),
     (LOSSY, "image/webp", (9, 4)),
     (LOSSLESS, "image/webp", (9, 4)),
+    # It is not looked for without an end.
+    (JPEG[:2] + b"\xff" * 500 + JPEG[2:], "image/jpeg", (7, 5)),
+    (JPEG[:2] + b"\xff" * 5000 + JPEG[2:], "image/jpeg", None),
+    (SVG, "image/svg+xml", None),
+    (png(0, 4), "image/png", None),
 ]
 
 
 @pytest.mark.parametrize(("data", "media_type", "size"), SIZES)
-def test_the_size_of_an_image_is_read(data: bytes, media_type: str, size: tuple[int, int]):
+def test_the_size_of_an_image_is_read(data: bytes, media_type: str, size: tuple[int, int] | None):
     assert size_of(data, media_type) == size
-    for length in range(len(data)):
+    for length in range(min(len(data), 200)):
         assert size_of(data[:length], media_type) in (None, size)  # Nothing raises.
-
-
-def test_the_size_of_a_jpeg_is_not_looked_for_without_an_end():
-    assert size_of(JPEG[:2] + b"\xff" * 500 + JPEG[2:], "image/jpeg") == (7, 5)
-    assert size_of(JPEG[:2] + b"\xff" * 5000 + JPEG[2:], "image/jpeg") is None
-
-
-def test_other_files_have_no_size():
-    assert size_of(SVG, "image/svg+xml") is None
-    assert size_of(png(0, 4), "image/png") is None

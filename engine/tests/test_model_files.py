@@ -1,21 +1,21 @@
 """Files that a model can't read: told once, left out from then on, and never the end of a conversation."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from pydantic_ai import BinaryContent, FunctionToolset
 from pydantic_ai.exceptions import ModelHTTPError
-from pydantic_ai.models import override_allow_model_requests
 from pydantic_ai.models.fallback import FallbackModel
 
 from agui.testing import ScriptedModel, call, fail, say
 from tests.conftest import Client, parts_of, script
 from tests.provider_stub import Answer, ProviderStub, Refusal
 from tests.test_file_addresses import told
-from tests.test_llm import answering, mounted
+from tests.test_llm import answering, mounted, stub
 from tests.test_multimodal import DATA, PNG, data
+
+__all__ = ["stub"]
 
 REFUSED = fail(ModelHTTPError(400, "m", {"error": "a secret: unsupported file"}))
 CUT = "you can't read"
@@ -31,17 +31,6 @@ IMAGE = data("image", "image/png")
 def files_of(request: Any) -> list[bytes]:
     contents = [part.content for part in parts_of(request) if isinstance(getattr(part, "content", None), list)]
     return [item.data for content in contents for item in content if isinstance(item, BinaryContent)]
-
-
-@pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderStub]:
-    with ProviderStub() as stub, override_allow_model_requests(True):
-        for name, path in (("OPENAI", "/v1"), ("ANTHROPIC", "")):
-            monkeypatch.setenv(f"{name}_BASE_URL", stub.url + path)
-            monkeypatch.setenv(f"{name}_API_KEY", "not-a-real-key")
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", stub.url)
-        monkeypatch.setenv("GOOGLE_API_KEY", "not-a-real-key")
-        yield stub
 
 
 async def test_a_file_that_the_provider_refuses_is_told_once_and_left_out(client: Client):
@@ -63,21 +52,21 @@ async def test_a_file_that_the_provider_refuses_is_told_once_and_left_out(client
     assert "a secret" not in json.dumps([first, thread])
 
 
-async def test_the_files_that_came_last_are_suspected_first(client: Client):
+@pytest.mark.parametrize(
+    ("answers", "sent", "left_out"),
+    [
+        ([REFUSED, say("No.")], [1, 2, 1, 1], 1),
+        ([REFUSED, REFUSED, say("No.")], [1, 2, 1, 0, 0], 2),  # They are not the reason
+    ],
+)
+async def test_the_files_that_came_last_are_suspected_first(client: Client, answers: Any, sent: Any, left_out: int):
     good, bad = message(IMAGE, message_id="u1"), message(data("document", "application/pdf"), message_id="u2")
-    with script(say("A dot."), REFUSED, say("No."), say("Yes.")) as model:
+    with script(say("A dot."), *answers, say("Yes.")) as model:
         await client.run(messages=[good])
-        await client.run(messages=[bad])
+        [note] = told(await client.run(messages=[bad]))
         await client.run("Go on")
-    assert [len(files_of(request)) for request in model.requests] == [1, 2, 1, 1]
-
-
-async def test_if_they_are_not_the_reason_all_are_left_out(client: Client):
-    with script(say("A dot."), REFUSED, REFUSED, say("No.")) as model:
-        await client.run(messages=[message(IMAGE)])
-        events = await client.run(messages=[message(data("document", "application/pdf"), message_id="u2")])
-    assert [len(files_of(request)) for request in model.requests] == [1, 2, 1, 0]
-    assert len(told(events)[0]["files"]) == 2
+    assert [len(files_of(request)) for request in model.requests] == sent
+    assert len(note["files"]) == left_out
 
 
 async def test_if_no_file_is_the_reason_the_first_failure_is_told_and_nothing_is_left_out(client: Client):
@@ -89,19 +78,19 @@ async def test_if_no_file_is_the_reason_the_first_failure_is_told_and_nothing_is
     assert told(again) == []
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 429, 500])
-async def test_other_failures_leave_no_file_out(client: Client, status: int):
-    with script(fail(ModelHTTPError(status, "m")), say("Now.")) as model:
-        await client.run(messages=[message(IMAGE)])
-        await client.run("Again")
-    assert [len(files_of(request)) for request in model.requests] == [1, 1]
-
-
-async def test_a_failure_of_our_own_is_no_refusal(client: Client):
-    with script(fail(RuntimeError("gone")), say("Now.")) as model:
+@pytest.mark.parametrize(
+    ("failure", "code"),
+    [
+        (RuntimeError("gone"), "internal_error"),
+        *((ModelHTTPError(status, "m"), "model_refused") for status in (401, 403, 404)),
+        *((ModelHTTPError(status, "m"), "model_unavailable") for status in (429, 500)),
+    ],
+)
+async def test_other_failures_leave_no_file_out(client: Client, failure: Exception, code: str):
+    with script(fail(failure), say("Now.")) as model:
         events = await client.run(messages=[message(IMAGE)])
         await client.run("Again")
-    assert events[-1]["code"] == "internal_error"
+    assert events[-1]["code"] == code
     assert [len(files_of(request)) for request in model.requests] == [1, 1]
 
 

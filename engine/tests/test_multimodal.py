@@ -67,34 +67,27 @@ async def test_every_part_of_a_message_reaches_the_model(client: Client, part, k
         assert (found.media_type, found.data if kind is BinaryContent else found.url) == (media_type, content)
 
 
-async def test_the_thread_shows_the_parts_again(client: Client):
-    with script(say("I see.")):
-        await client.run(messages=[message(data("image", "image/png"))])
-    assert (await client.thread())["messages"][0] == message(data("image", "image/png"))
+NO_PUBLIC_ADDRESSES = [
+    *("file:///etc/passwd", "s3://bucket/key.png", "gs://bucket/key.png", "ftp://example.org/a.png"),
+    *("data:image/png;base64,aGk=", "/etc/passwd", "javascript:alert(1)", ""),
+]
 
 
 @pytest.mark.parametrize(
     "part",
     [
-        url("image", "file:///etc/passwd"),
-        url("image", "s3://bucket/key.png"),
-        url("image", "gs://bucket/key.png"),
-        url("image", "ftp://example.org/a.png"),
-        url("image", "data:image/png;base64,aGk="),
-        url("image", "/etc/passwd"),
-        url("image", "javascript:alert(1)"),
-        url("image", ""),
+        *(url("image", address) for address in NO_PUBLIC_ADDRESSES),
         {"type": "document", "source": {"type": "file", "value": "file-1", "provider": "openai"}},
         data("image", "image/png", value="no base64!"),
         data("image", "image/png", value=""),
     ],
     ids=lambda part: json.dumps(part["source"])[:60],
 )
-@pytest.mark.parametrize("earlier", [[], [{"id": "u0", "role": "user", "content": "Hi"}]], ids=["alone", "imported"])
-async def test_what_only_the_server_could_open_is_422(client: Client, part, earlier):
+async def test_what_only_the_server_could_open_is_422(client: Client, part):
     with script(say("never")) as model:
-        response = await client.post(run_input(messages=[*earlier, message(part)]))
-    assert response.status_code == 422
+        for earlier in [], [{"id": "u0", "role": "user", "content": "Hi"}]:
+            response = await client.post(run_input(messages=[*earlier, message(part)]))
+            assert response.status_code == 422
     assert model.requests == []
 
 
@@ -191,12 +184,13 @@ async def test_what_has_no_file_in_it_is_kept_as_it_is(client: Client):
     }
 
 
+def shoot() -> BinaryContent:
+    """Take a shot."""
+    return FILE
+
+
 @pytest.mark.parametrize("last", [fail(RuntimeError("gone")), [say("I"), fail(RuntimeError("gone"))]])
 async def test_nor_are_they_when_the_run_fails(client: Client, last: Any, no_files: None):
-    def shoot() -> BinaryContent:
-        """Take a shot."""
-        return FILE
-
     with script(call("shoot"), last, say("Yes.")) as model, urls.view.agent.override(tools=[shoot]):
         await client.run("Shoot")
         assert DATA not in await kept(client)
@@ -205,10 +199,6 @@ async def test_nor_are_they_when_the_run_fails(client: Client, last: Any, no_fil
 
 
 async def test_nor_are_they_in_the_draft_of_a_run(client: Client):
-    def shoot() -> BinaryContent:
-        """Take a shot."""
-        return FILE
-
     reached, go_on = asyncio.Event(), asyncio.Event()
     with script(call("shoot"), [wait(go_on, reached), say("I see.")]), urls.view.agent.override(tools=[shoot]):
         response = await client.post(run_input("Shoot"))

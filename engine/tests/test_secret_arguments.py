@@ -142,8 +142,5 @@ def test_redacting_makes_no_text_much_longer(secrets: list[str]):
     redacted = redact_text(text, ToolCallPart("t", {"password": secrets}), ["password"])
     assert len(redacted) < len(text) * len(REDACTED)
     assert not any(secret in redacted.replace(REDACTED, "") for secret in secrets)
-
-
-def test_a_long_text_with_many_secrets_is_replaced():
-    call_of_many = ToolCallPart("t", {"password": [f"s{n}" for n in range(2000)]})
-    assert redact_text("x" * 10_000, call_of_many, ["password"]) == REDACTED
+    many = ToolCallPart("t", {"password": [f"s{n}" for n in range(2000)]})
+    assert redact_text("x" * 10_000, many, ["password"]) == REDACTED

@@ -40,11 +40,10 @@ def test_add_and_register_are_the_same(skills):
     assert [spec.name for spec in skills][-2:] == ["more", "most"]
     assert len(skills) == 6
     assert "more" in skills
-
-
-def test_specs_are_frozen():
     with pytest.raises(FrozenInstanceError):
-        SkillSpec("a", "A").title = "B"
+        spec.title = "B"
+    skills.add("tidy", "Tidy up", description="Sort my tasks into categories")
+    assert skills.resolve("/tidy") == "Sort my tasks into categories"
 
 
 @pytest.mark.parametrize(
@@ -84,9 +83,3 @@ def test_the_server_resolves_a_command(skills, typed, meant):
 )
 def test_other_text_stays_as_it_is(skills, text):
     assert skills.resolve(text) == text
-
-
-def test_a_skill_without_words_asks_for_its_description():
-    skills = SkillRegistry()
-    skills.add("tidy", "Tidy up", description="Sort my tasks into categories")
-    assert skills.resolve("/tidy") == "Sort my tasks into categories"

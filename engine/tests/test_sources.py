@@ -80,19 +80,36 @@ async def test_tools_sources_come_with_the_answer_and_stay_with_it(client: Clien
 
 async def test_calls_of_one_turn_are_numbered_together(client: Client, mount: Mount):
     at_once = [look(page(1)), call("look_up_at_once", sources=[page(2), page(1, quote="One.")], _id="b")]
-    model = mount(registry, at_once, look(page(3), _id="c"), say("Yes."))
+    twice = look(page(3, quote="One."), page(3, quote="Two."), page(3, quote="One."), _id="c")
+    model = mount(registry, at_once, twice, say("Yes."))
     sources = told(await client.run("Hi"))
 
     assert sorted(source["title"] for source in sources) == ["Page 1", "Page 2", "Page 3"]
     assert [source["number"] for source in sources] == [1, 2, 3]
+    assert sources[2]["quote"] == "One.\n\nTwo."
     assert results_of(model.requests[2])["c"].content["cite_as"] == {"[3]": "Page 3"}
     [first] = [source for source in sources if source["title"] == "Page 1"]
     assert f"[{first['number']}]" in results_of(model.requests[1])["b"].content["cite_as"]
 
 
-async def test_one_source_with_two_passages_is_one(client: Client, mount: Mount):
-    mount(registry, look(page(1, quote="One."), page(1, quote="Two."), page(1, quote="One.")), say("Yes."))
-    assert told(await client.run("Hi")) == [{"number": 1, **page(1, quote="One.\n\nTwo.")}]
+@pytest.mark.parametrize(
+    ("metadata", "sources"),
+    [
+        ([{"number": "no"}], None),  # It only looks like ours
+        ([{"number": 2, **page(2)}], [{"number": 2, **page(2)}]),  # The number that the model has read
+    ],
+)
+async def test_sources_are_read_from_the_metadata_of_a_result(client: Client, mount: Mount, metadata, sources):
+    others = ToolRegistry()
+
+    @tool(others)
+    def second() -> ToolReturn[str]:
+        """Answer with metadata."""
+        return ToolReturn("Done.", metadata={"agui_sources": metadata})
+
+    mount(others, call("second"), say("Yes [2]."))
+    events = await client.run("Hi")
+    assert (told(events), events[-1]["type"]) == (sources, "RUN_FINISHED")
 
 
 async def test_providers_citations_follow_those_of_tools(client: Client, mount: Mount):
@@ -122,13 +139,23 @@ async def test_numbers_go_on_after_an_approval(client: Client, mount: Mount):
 
 
 async def test_an_answer_has_no_sources_of_another_turn_or_user(client: Client, other_client: Client, mount: Mount):
-    mount(registry, look(page(1)), say("One."), say("Two."), look(page(3)), say("Three."))
+    model = mount(registry, look(page(1)), say("One."), look(_id="c"), say("Two."), look(page(3)), say("Three."))
     await client.run("First")
-    assert told(await client.run("Second")) is None
+    events = await client.run("Second")
+    assert "CUSTOM" not in event_types(events)
+    assert results_of(model.requests[3])["c"].content == "Found."
     assert told(await other_client.run("Third")) == [{"number": 1, **page(3)}]
     messages = (await client.thread())["messages"]
     assert [message.get("metadata") for message in messages if message.get("content") == "Two."] == [None]
     assert "Page 1" not in json.dumps(await other_client.thread())
+
+
+async def test_a_call_that_failed_names_no_source(client: Client, mount: Mount):
+    answers = [say("Yes [2]."), look(page(1)), fail(ValueError("down"))]
+    mount(registry, look(page(1), fails=True), look(page(2)), *answers)
+    assert told(await client.run("Hi")) == [{"number": 2, **page(2)}]
+    events = await client.run("Again")  # Without an answer there are none
+    assert (told(events), events[-1]["type"]) == (None, "RUN_ERROR")
 
 
 @pytest.mark.parametrize(
@@ -154,61 +181,14 @@ async def test_an_address_that_is_no_page_is_left_out(client: Client, mount: Mou
 async def test_sources_have_bounds(client: Client, mount: Mount):
     long = {"title": " " + "t" * 400, "quote": "q" * 2000}
     many = [page(number) for number in range(1, 100)]
-    model = mount(registry, look(long, {"title": " "}, *many, _id="c"), say("Yes."))
+    odd = cited("Yes.", DocumentCitationSource(title="\0\ud800", excerpts=["\ud800"]))
+    model = mount(registry, look(long, {"title": " "}, *many, _id="c"), say("Yes."), odd)
     sources = told(await client.run("Hi"))
     assert len(sources) == len(results_of(model.requests[1])["c"].content["cite_as"]) == MAX_SOURCES
     assert (len(sources[0]["title"]), len(sources[0]["quote"])) == (300, 1000)
     assert all(source["title"] for source in sources)
-
-
-async def test_what_has_no_text_form_does_not_break_the_run(client: Client, mount: Mount):
-    mount(registry, cited("Yes.", DocumentCitationSource(title="\0\ud800", excerpts=["\ud800"])))
-    events = await client.run("Hi")
-    assert told(events) == (await client.thread())["messages"][-1]["metadata"]["sources"]
-
-
-async def test_a_call_that_failed_names_no_source(client: Client, mount: Mount):
-    mount(registry, look(page(1), fails=True), look(page(2)), say("Yes [2]."))
-    assert told(await client.run("Hi")) == [{"number": 2, **page(2)}]
-
-
-async def test_without_an_answer_there_are_no_sources(client: Client, mount: Mount):
-    mount(registry, look(page(1)), fail(ValueError("down")))
-    events = await client.run("Hi")
-    assert (told(events), events[-1]["type"]) == (None, "RUN_ERROR")
-
-
-async def test_without_sources_nothing_is_told(client: Client, mount: Mount):
-    model = mount(registry, look(_id="c"), say("Yes."))
-    events = await client.run("Hi")
-    assert "CUSTOM" not in event_types(events)
-    assert "metadata" not in (await client.thread())["messages"][-1]
-    assert results_of(model.requests[1])["c"].content == "Found."
-
-
-async def test_metadata_of_other_tools_is_passed_over(client: Client, mount: Mount):
-    others = ToolRegistry()
-
-    @tool(others)
-    def foreign() -> ToolReturn[str]:
-        """Answer with metadata that looks like ours."""
-        return ToolReturn("Done.", metadata={"agui_sources": [{"number": "no"}]})
-
-    mount(others, call("foreign"), say("Yes."))
-    events = await client.run("Hi")
-    assert (told(events), events[-1]["type"]) == (None, "RUN_FINISHED")
-
-
-async def test_a_source_has_the_number_that_the_model_has_read(client: Client, mount: Mount):
-    others = ToolRegistry()
-
-    @tool(others)
-    def second() -> ToolReturn[str]:
-        """Answer first, though its source was named second."""
-        return ToolReturn("Done.", metadata={"agui_sources": [{"number": 2, **page(2)}]})
-
-    mount(others, call("second"), say("Yes [2]."))
-    assert told(await client.run("Hi")) == [{"number": 2, **page(2)}]
+    # What has no text form does not break the run.
+    assert told(await client.run("Hi")) == (await client.thread())["messages"][-1]["metadata"]["sources"]
 
 
 def test_tool_of_the_manual_cites():
@@ -226,12 +206,9 @@ def test_a_number_is_given_once_and_kept():
     assert [row["number"] for row in sources.rows()] == [1, 3, 4, 5]
 
 
-def test_an_address_may_be_a_source_alone():
-    address = "HTTPS://example.com/"
-    assert registry.call("look_up", {"sources": [{"title": "", "url": address}]}).return_value["cite_as"] == {
-        "[1]": address
-    }
-
-
-def test_a_tool_can_be_called_without_a_run():
-    assert registry.call("look_up", {"sources": [HOURS]}).return_value["cite_as"] == {"[1]": "Opening hours"}
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [({"title": "", "url": "HTTPS://example.com/"}, "HTTPS://example.com/"), (HOURS, "Opening hours")],
+)
+def test_a_tool_can_be_called_without_a_run(source: dict[str, str], words: str):
+    assert registry.call("look_up", {"sources": [source]}).return_value["cite_as"] == {"[1]": words}

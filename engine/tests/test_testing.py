@@ -37,21 +37,12 @@ def build(*script):
     return model, agent
 
 
-async def test_text_is_answered_without_streaming():
-    _, agent = build(say("Hello", chunks=3))
-    assert (await agent.run("Hi")).output == "Hello"
-
-
-async def test_text_is_streamed_in_chunks():
-    _, agent = build(say("Hello", chunks=3))
+@pytest.mark.parametrize(("text", "chunks", "pieces"), [("Hello", 3, ["H", "el", "lo"]), ("ab", 5, ["a", "b"])])
+async def test_text_is_streamed_in_chunks(text, chunks, pieces):
+    _, agent = build(say(text, chunks=chunks), say(text, chunks=chunks))
     async with agent.run_stream("Hi") as run:
-        assert [text async for text in run.stream_text(delta=True, debounce_by=None)] == ["H", "el", "lo"]
-
-
-async def test_chunks_more_than_characters_are_the_characters():
-    _, agent = build(say("ab", chunks=5))
-    async with agent.run_stream("Hi") as run:
-        assert [text async for text in run.stream_text(delta=True, debounce_by=None)] == ["a", "b"]
+        assert [piece async for piece in run.stream_text(delta=True, debounce_by=None)] == pieces
+    assert (await agent.run("Hi")).output == text
 
 
 @pytest.mark.parametrize("streamed", [True, False])
@@ -71,17 +62,12 @@ async def test_tool_calls_run_and_their_results_are_recorded(streamed):
 
 
 async def test_call_arguments_arrive_in_fragments():
-    _, agent = build(call("add", _id="one", _chunks=3, a=1, b=2), say("3"))
+    model, agent = build(call("add", _id="one", _chunks=3, a=1, b=2), call("add", _json='{"a": '), say("3"))
     async with agent.run_stream_events("Add") as events:
         deltas = [event.delta async for event in events if isinstance(event, PartDeltaEvent)]
     fragments = [str(delta.args_delta) for delta in deltas if delta.part_delta_kind == "tool_call"]
-    assert fragments == ['{"a":', ' 1, "', 'b": 2}']
-
-
-async def test_call_with_broken_json_is_sent_back_to_the_model():
-    model, agent = build(call("add", _json='{"a": '), say("Sorry"))
-    assert (await agent.run("Add")).output == "Sorry"
-    assert model.requests[1].messages[-1].parts[0].outcome == "retried"
+    assert fragments[:3] == ['{"a":', ' 1, "', 'b": 2}']
+    assert model.requests[2].messages[-1].parts[0].outcome == "retried"  # Broken JSON is sent back to the model
 
 
 async def test_parts_keep_their_order_and_text_after_a_call_is_a_part_of_its_own():
@@ -92,35 +78,21 @@ async def test_parts_keep_their_order_and_text_after_a_call_is_a_part_of_its_own
     assert parts[2].tool_call_id == "x"
 
 
-async def test_request_records_what_the_model_saw():
-    model, agent = build(say("Hello"))
-    await agent.run("Hi there")
-    [request] = model.requests
-    assert request.prompt == "Hi there"
-    assert request.instructions == "Be brief."
-    assert set(request.tools["add"].parameters_json_schema["properties"]) == {"a", "b"}
-    assert request.tool_results == {}
-
-
-async def test_fail_first_refuses_the_request():
-    _, agent = build(fail(ConnectionError("down")))
-    with pytest.raises(ConnectionError, match="down"):
-        async with agent.run_stream("Hi"):
-            pytest.fail("The stream must not open.")
-
-
-async def test_fail_later_breaks_the_stream_off():
-    _, agent = build([say("Hel"), fail(ConnectionError("down"))])
-    received = []
+@pytest.mark.parametrize("before", [[], [say("Hel")]], ids=["refuses the request", "breaks the stream off"])
+async def test_fail_raises_at_its_place(before):
+    _, agent = build([*before, fail(ConnectionError("down"))])
+    is_open, received = False, []
 
     async def read():
+        nonlocal is_open
         async with agent.run_stream("Hi") as run:
+            is_open = True
             async for text in run.stream_text(delta=True, debounce_by=None):
                 received.append(text)
 
     with pytest.raises(ConnectionError, match="down"):
         await read()
-    assert received == ["Hel"]
+    assert (is_open, received) == ((True, ["Hel"]) if before else (False, []))
 
 
 async def test_wait_holds_the_stream_until_its_event():
@@ -134,15 +106,17 @@ async def test_wait_holds_the_stream_until_its_event():
 
 
 async def test_script_that_has_ended_says_so():
-    _, agent = build(say("Hello"))
-    await agent.run("Hi")
+    model, agent = build(say("Hello"))
+    await agent.run("Hi there")
     with pytest.raises(AssertionError, match="request number 2: add an answer"):
         await agent.run("Hi")
-
-
-async def test_script_may_be_endless():
-    agent = Agent(ScriptedModel(itertools.repeat(say("Hi"))))
-    assert [(await agent.run("Hello")).output for _ in range(3)] == ["Hi", "Hi", "Hi"]
+    request = model.requests[0]
+    assert request.prompt == "Hi there"
+    assert request.instructions == "Be brief."
+    assert set(request.tools["add"].parameters_json_schema["properties"]) == {"a", "b"}
+    assert request.tool_results == {}
+    endless = Agent(ScriptedModel(itertools.repeat(say("Hi"))))
+    assert [(await endless.run("Hello")).output for _ in range(3)] == ["Hi", "Hi", "Hi"]
 
 
 async def test_response_sets_usage_and_finish_reason():
@@ -169,15 +143,9 @@ async def test_collect_reads_events_across_chunks_and_skips_comments():
     events = await collect(response)
     assert events == [{"type": "A"}, {"type": "B", "n": "é"}]
     assert event_types(events) == ["A", "B"]
-
-
-async def test_read_frames_gives_ids_as_they_arrive():
     frames = read_frames(stream(b'id: r:1\ndata: {"type":"A"}\n\n', b"data: broken\n\n"))
     assert await anext(frames) == Frame("r:1", {"type": "A"})
     await frames.aclose()
-
-
-async def test_collect_of_an_error_shows_it():
     with pytest.raises(AssertionError, match=r"Not a stream but 409.*busy"):
         await collect(JsonResponse({"error": "busy"}, status=409))
 
@@ -186,14 +154,16 @@ async def test_chat_tells_how_each_tool_ended(user, caplog):
     together = [call("echo", text="hey"), call("broken"), call("wipe", what="disk")]
     chat = Chat(user, together, say("Done."), thread="t1")
     answer = await chat.send("Go")
-    assert [(use.name, use.outcome) for use in answer.calls] == [
-        ("echo", "success"),
-        ("broken", "failed"),
-        ("wipe", None),
-    ]
+    outcomes = [(use.name, use.outcome) for use in answer.calls]
+    assert outcomes == [("echo", "success"), ("broken", "failed"), ("wipe", None)]
     assert answer.calls[2].arguments == {"what": "disk"}
     answer = await chat.deny("No")
     assert (answer.text, answer.results, answer.interrupts, answer.error) == ("Done.", ["No"], [], None)
+
+    other = Chat(user, [say("Hel"), fail(ConnectionError("down"))])  # A conversation of its own
+    answer = await other.send("Hi")
+    assert (answer.text, answer.error) == ("Hel", "internal_error")
+    assert len(other.model.requests[0].messages) == 1
 
 
 @pytest.mark.parametrize("result", [{"id": 1, "tags": ["a"]}, [1, 2], [], "Done.", "[not JSON", "42", ""])
@@ -230,19 +200,7 @@ async def test_chat_gives_results_in_the_order_of_the_calls(user, mount):
     assert answer.results == ["first", "second"]
 
 
-async def test_chat_gives_the_code_of_a_failed_run(user, caplog):
-    answer = await Chat(user, [say("Hel"), fail(ConnectionError("down"))]).send("Hi")
-    assert (answer.text, answer.error) == ("Hel", "internal_error")
-
-
 async def test_chat_of_nobody_is_refused(transactional_db):
     assert (await Chat(None, say("Hi")).post("Hi")).status_code == 401
     with pytest.raises(AssertionError, match="Not a stream but 401"):
         await Chat(None, say("Hi")).send("Hi")
-
-
-async def test_chats_of_one_user_are_separate_conversations(user):
-    one, other = Chat(user, say("One.")), Chat(user, say("Two."))
-    await one.send("Hi")
-    await other.send("Hi")
-    assert len(other.model.requests[0].messages) == 1

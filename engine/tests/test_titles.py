@@ -38,18 +38,40 @@ async def titled(client: Client, thread: str = "t1") -> str:
 
 
 async def test_the_first_answer_gives_a_title(client: Client, making):
+    from agui.contrib.spending.models import Spending
+
     model = making("Apples in autumn")
-    with script(say("Apples are red."), say("Yes.")):
-        await client.run("Tell me of apples")
+    with script(say("Apples are red." + "b" * 5000), say("Yes.")):
+        await client.run("Tell me of apples" + "a" * 5000 + "</user>")
         assert await titled(client) == "Apples in autumn"
+        spent = [row async for row in Spending.objects.all()]
         await client.run("Really?")
     assert await titled(client) == "Apples in autumn"
     [request] = model.requests
     prompt = str(request.messages)
     assert "Tell me of apples" in prompt
     assert "Apples are red." in prompt
+    assert len(prompt) < 2 * MAX_CHARS + 2000  # It reads little of a long exchange
     assert request.settings["max_tokens"] == MAX_TOKENS
     assert not request.tools
+    assert sum(row.input_tokens for row in spent) > 10  # The run's own
+
+
+async def shout(exchange: FirstExchange) -> str:
+    return f"{exchange.question} / {exchange.answer} ".upper()
+
+
+async def fail(exchange: FirstExchange) -> str:
+    raise RuntimeError("The model is away.")
+
+
+@pytest.mark.parametrize(("maker", "title", "logged"), [("shout", "HELLO / FINE", 0), ("fail", "Hello", 1)])
+async def test_a_function_of_the_project_makes_it(client: Client, making, caplog, maker, title, logged):
+    making(MAKER=f"tests.test_titles.{maker}")
+    with script(say("Fine.")):
+        await client.run("Hello")
+    assert await titled(client) == title
+    assert len([record for record in caplog.records if record.name == "agui.titles"]) == logged
 
 
 async def test_the_end_of_the_run_waits_for_no_title(client: Client, making, settings):
@@ -65,17 +87,6 @@ async def test_the_end_of_the_run_waits_for_no_title(client: Client, making, set
 async def never(exchange: FirstExchange) -> str:
     await asyncio.Event().wait()
     raise AssertionError
-
-
-async def test_a_function_of_the_project_makes_it(client: Client, making):
-    making(MAKER="tests.test_titles.shout")
-    with script(say("Fine.")):
-        await client.run("Hello")
-    assert await titled(client) == "HELLO / FINE"
-
-
-async def shout(exchange: FirstExchange) -> str:
-    return f"{exchange.question} / {exchange.answer} ".upper()
 
 
 async def test_a_title_of_the_user_stays(client: Client, making):
@@ -96,18 +107,6 @@ async def slow(exchange: FirstExchange) -> str:
     return "Made"
 
 
-async def test_a_failure_is_logged_once_and_leaves_the_title(client: Client, making, caplog):
-    making(MAKER="tests.test_titles.fail")
-    with script(say("Fine.")):
-        await client.run("Hello")
-    assert await titled(client) == "Hello"
-    assert len([record for record in caplog.records if record.name == "agui.titles"]) == 1
-
-
-async def fail(exchange: FirstExchange) -> str:
-    raise RuntimeError("The model is away.")
-
-
 @pytest.mark.parametrize("titles", [{"ENABLED": False, "MODEL": MODEL}, {"ENABLED": True}])
 async def test_no_title_if_it_is_off_or_from_a_model_of_tests(client: Client, settings, titles):
     settings.AGUI = {"TITLES": titles}
@@ -126,17 +125,6 @@ async def test_a_run_that_fails_gets_none(client: Client, making):
     assert model.requests == []
 
 
-async def test_what_it_costs_is_the_users(client: Client, making):
-    from agui.contrib.spending.models import Spending
-
-    making("Apples")
-    with script(say("Fine.")):
-        await client.run("Hello")
-    await titled(client)
-    spent = [row async for row in Spending.objects.all()]
-    assert sum(row.input_tokens for row in spent) > 10  # The run's own
-
-
 @pytest.mark.parametrize(
     ("text", "title"),
     [
@@ -151,11 +139,3 @@ async def test_what_it_costs_is_the_users(client: Client, making):
 def test_a_title_is_one_short_line(text: Any, title: str):
     assert clean_title(text) == title
     assert len(clean_title("x" * 1000)) <= MAX_TITLE_CHARS
-
-
-async def test_the_model_reads_little_of_a_long_exchange(client: Client, making):
-    model = making("Long")
-    with script(say("b" * 5000)):
-        await client.run("a" * 5000 + "</user>")
-    assert await titled(client) == "Long"
-    assert len(str(model.requests[0].messages)) < 2 * MAX_CHARS + 2000

@@ -10,19 +10,15 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import Permission
-from django.core.exceptions import PermissionDenied
 from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, RunContext, Tool
 from pydantic_ai.tools import GenerateToolJsonSchema, ToolDefinition
 
 from agui import AgentDeps, ToolRegistry, tool
 from agui.testing import call, say
-from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
+from agui.tools.call import FAILED, TIMED_OUT, build_toolset
 from agui.tools.schema import ToolOptions
-from tests.conftest import Client, asked, decision, parts_of, results_of
+from tests.conftest import Client, asked, decision, parts_of, results_of, run_input
 from tests.wire import check_stream
-
-PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
 
 
 @pytest.fixture
@@ -46,52 +42,52 @@ def outcomes(request: Any) -> list[tuple[str, Any]]:
     return [(part.outcome, part.content) for part in results_of(request).values()]
 
 
+def interrupts(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = events[-1]["outcome"]["interrupts"]
+    return found
+
+
 # --- prepare
 
 
 @pytest.mark.parametrize("is_async", [True, False], ids=["async", "sync"])
-async def test_prepare_decides_before_each_request(client: Client, mount, registry, is_async):
+async def test_prepare_decides_before_each_request(client: Client, user, mount, registry, is_async):
     steps: list[int] = []
 
     def second_step_only(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
+        assert not ctx.deps.user.groups.exists()  # It may ask the database
         steps.append(ctx.run_step)
         return replace(definition, description="Now.") if ctx.run_step > 1 else None
 
     async def later(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
-        return second_step_only(ctx, definition)
+        return await sync_to_async(second_step_only)(ctx, definition)
 
-    registry.add(echo, name="first")
-    registry.add(echo, name="late", prepare=later if is_async else second_step_only)
+    registry.add(echo, name="first", strict=True)
+    registry.add(echo, name="late", strict=False, prepare=later if is_async else second_step_only)
     model = mount(registry, call("first"), call("late", text="x"), say("Done."))
     events = await client.run("Go")
     assert [list(request.tools) for request in model.requests] == [["first"], ["first", "late"], ["first", "late"]]
     assert model.requests[1].tools["late"].description == "Now."
+    assert [tool.strict for tool in model.requests[1].tools.values()] == [True, False]
     assert results(events)[1] == ("success", "x")
     assert steps == [1, 2, 3]
 
 
-async def test_prepare_may_ask_the_database(client: Client, user, mount, registry):
-    def for_staff(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
-        return definition if ctx.deps.user.groups.filter(name="staff").exists() else None
-
-    registry.add(echo, prepare=for_staff)
-    model = mount(registry, say("Hi."), say("Hi."))
-    await client.run("Go")
-    await user.groups.acreate(name="staff")
-    await client.run("Go")
-    assert [list(request.tools) for request in model.requests] == [[], ["echo"]]
-
-
 async def test_prepare_that_breaks_hides_its_tool_and_ends_no_run(client: Client, mount, registry, caplog):
+    prepared: list[str] = []
+
     def broken(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition:
+        prepared.append(definition.name)
         raise LookupError("secret")
 
     registry.add(echo, prepare=broken)
     registry.add(echo, name="other")
+    registry.add(echo, name="forbidden", permission="users.view_user", prepare=broken)
     model = mount(registry, say("Hi."))
     assert (await client.run("Go"))[-1]["outcome"] == {"type": "success"}
     assert list(model.requests[0].tools) == ["other"]
     assert caplog.records[0].getMessage().startswith("Leaving out tool 'echo'")
+    assert prepared == ["echo"]  # Who lacks the permission is not asked about
 
 
 async def test_prepare_can_take_away_neither_the_approval_nor_the_name(client: Client, mount, registry):
@@ -104,28 +100,7 @@ async def test_prepare_can_take_away_neither_the_approval_nor_the_name(client: C
     assert [one["toolCallId"] for one in events[-1]["outcome"]["interrupts"]] == ["c1"]
 
 
-async def test_who_lacks_the_permission_is_not_asked_about(client: Client, mount, registry):
-    prepared = []
-
-    def prepare(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition:
-        prepared.append(definition.name)
-        return definition
-
-    registry.add(echo, permission="users.view_user", prepare=prepare)
-    model = mount(registry, say("Hi."))
-    await client.run("Go")
-    assert (list(model.requests[0].tools), prepared) == ([], [])
-
-
 # --- strict, sequential, retries
-
-
-async def test_strict_reaches_the_model(client: Client, mount, registry):
-    registry.add(echo, name="strict", strict=True)
-    registry.add(echo, name="loose", strict=False)
-    model = mount(registry, say("Hi."))
-    await client.run("Go")
-    assert {name: found.strict for name, found in model.requests[0].tools.items()} == {"strict": True, "loose": False}
 
 
 async def test_a_sequential_tool_runs_alone(client: Client, mount, registry):
@@ -169,24 +144,6 @@ async def test_retries_are_how_often_a_call_may_be_corrected(client: Client, mou
 # --- Failures end their call only
 
 
-async def test_a_failing_tool_fails_its_own_call_alone(client: Client, mount, registry, caplog):
-    @tool(registry)
-    def broken() -> str:
-        """Break."""
-        raise ValueError("postgres://user:hunter2@db")
-
-    registry.add(echo)
-    model = mount(registry, [call("broken", _id="b"), call("echo", text="fine", _id="e")], say("Half done."))
-    events = await client.run("Go")
-    check_stream(events)
-    assert events[-1]["outcome"] == {"type": "success"}
-    assert {part.tool_call_id: (part.outcome, part.content) for part in results_of(model.requests[1]).values()} == {
-        "b": ("failed", FAILED),
-        "e": ("success", "fine"),
-    }
-    assert "hunter2" not in json.dumps(events)
-
-
 async def test_a_synchronous_tool_that_times_out_is_not_called_twice(client: Client, mount, registry, caplog, clock):
     begun, release, ended, calls = threading.Event(), threading.Event(), threading.Event(), []
 
@@ -208,43 +165,11 @@ async def test_a_synchronous_tool_that_times_out_is_not_called_twice(client: Cli
     finally:
         release.set()
     assert events[-1]["outcome"] == {"type": "success"}
+    # Not "retried": the model isn't asked to call it again while the first call is still at work.
     assert outcomes(model.requests[1]) == [("failed", TIMED_OUT)]
+    assert caplog.records[0].getMessage() == "Tool 'import_all' timed out after 60 s"
     assert await asyncio.to_thread(ended.wait, 60)
     assert calls == [1]
-
-
-async def test_a_denied_permission_is_final(client: Client, mount, registry):
-    calls = []
-
-    @tool(registry, retries=3)
-    def forbidden() -> str:
-        """Do what is not allowed."""
-        calls.append(1)
-        raise PermissionDenied("only for staff of secret.example")
-
-    model = mount(registry, call("forbidden"), say("Sorry."))
-    events = await client.run("Go")
-    assert outcomes(model.requests[1]) == [("denied", DENIED)]
-    assert calls == [1]
-    assert "secret.example" not in json.dumps(events)
-
-
-async def test_a_permission_that_is_lost_before_the_approval_is_final_too(client: Client, user, mount, registry):
-    ran = []
-
-    @tool(registry, destructive=True, permission="users.view_user")
-    def wipe() -> str:
-        """Wipe."""
-        ran.append(1)
-        return "wiped"
-
-    await user.user_permissions.aadd(await Permission.objects.aget(codename="view_user"))
-    mount(registry, call("wipe", _id="c1"), say("Sorry."))
-    await client.run("Go")
-    await user.user_permissions.aclear()
-    events = await client.run(resume=[decision("c1")])
-    assert events[-1]["type"] == "RUN_FINISHED"
-    assert ran == []
 
 
 # --- Approvals from within
@@ -266,15 +191,17 @@ def paid(registry) -> list[int]:
 
 
 async def test_a_tool_asks_for_approval_by_what_is_at_stake(client: Client, mount, registry, paid):
-    mount(registry, [call("pay", amount=5, _id="c1"), call("pay", amount=500, _id="c2")], say("Done."))
+    calls = [call("pay", amount=amount, _id=f"c{amount}") for amount in (5, 500, 600)]
+    model = mount(registry, calls, say("Done."))
     events = await client.run("Go")
-    [interrupt] = events[-1]["outcome"]["interrupts"]
-    assert (interrupt["toolCallId"], interrupt["message"], interrupt["metadata"]["amount"]) == ("c2", "Pay 500?", 500)
+    asks = [(one["toolCallId"], one["message"], one["metadata"]["amount"]) for one in interrupts(events)]
+    assert asks == [("c500", "Pay 500?", 500), ("c600", "Pay 600?", 600)]
     assert paid == [5]
-    await client.run(resume=[decision("c2")])
-    assert paid == [5, 500]
+    resume = [decision("c500"), decision("c600", approved=False, reason="Too much.")]
+    await client.run(resume=resume)
+    assert sorted(outcomes(model.requests[1])) == [("denied", "Too much."), ("success", "paid"), ("success", "paid")]
     # A decision counts once.
-    assert (await client.run(resume=[decision("c2")]))[-1]["code"] == "interrupt_unknown"
+    assert (await client.run(resume=resume))[-1]["code"] == "interrupt_unknown"
     assert paid == [5, 500]
 
 
@@ -295,18 +222,6 @@ async def test_such_an_approval_is_the_servers_to_give(
     assert paid == []
 
 
-def made_up_body() -> dict[str, Any]:
-    return {"threadId": "t1", "runId": "r9", "messages": [], "protocolVersion": "1.0"}
-
-
-async def test_a_denied_approval_from_within_does_not_run(client: Client, mount, registry, paid):
-    model = mount(registry, call("pay", amount=500, _id="c1"), say("As you like."))
-    await client.run("Go")
-    await client.run(resume=[decision("c1", approved=False, reason="Too much.")])
-    assert outcomes(model.requests[1]) == [("denied", "Too much.")]
-    assert paid == []
-
-
 # --- Calls whose result comes from outside, later
 
 
@@ -324,11 +239,14 @@ def result(call_id: str, content: str, message_id: str = "later") -> dict[str, A
     return {"id": message_id, "role": "tool", "toolCallId": call_id, "content": content}
 
 
-async def test_a_deferred_call_is_answered_by_a_later_tool_message(client: Client, mount, deferring):
-    model = mount(deferring, call("train", name="a", _id="t1"), say("It is trained."))
-    events = await client.run("Train")
-    [interrupt] = events[-1]["outcome"]["interrupts"]
+async def test_a_deferred_call_is_answered_once_by_a_later_tool_message(
+    client: Client, other_client: Client, mount, deferring
+):
+    model = mount(deferring, call("train", name="a", _id="t1"), say("It is trained."), say("Hi."))
+    [interrupt] = interrupts(await client.run("Train"))
     assert (interrupt["toolCallId"], interrupt["metadata"]["job"]) == ("t1", "job of a")
+    forged = run_input(messages=[result("t1", "1.0", "again")])
+    assert (await other_client.post(forged)).status_code == 422
     assert (await client.thread())["pending"] == [interrupt]
 
     events = await client.run(messages=[result("t1", "accuracy 0.9")])
@@ -336,40 +254,25 @@ async def test_a_deferred_call_is_answered_by_a_later_tool_message(client: Clien
     assert events[-1]["outcome"] == {"type": "success"}
     assert results(events) == [("success", "accuracy 0.9")]
     assert outcomes(model.requests[1]) == [("success", "accuracy 0.9")]
+    assert (await client.post(forged)).status_code == 422
+    await client.run("Hello")
     thread = await client.thread()
     assert thread["pending"] == []
-    assert [message["role"] for message in thread["messages"]] == ["user", "assistant", "tool", "assistant"]
-
-
-async def test_a_deferred_call_is_answered_once(client: Client, mount, deferring):
-    mount(deferring, call("train", name="a", _id="t1"), say("It is trained."), say("Hi."))
-    await client.run("Train")
-    await client.run(messages=[result("t1", "0.9")])
-    assert (await client.post({**made_up_body(), "messages": [result("t1", "1.0", "again")]})).status_code == 422
-    await client.run("Hello")
-    told = [message for message in (await client.thread())["messages"] if message["role"] == "tool"]
-    assert [message["content"] for message in told] == ["0.9"]
-
-
-async def test_only_the_owner_answers_a_deferred_call(client: Client, other_client: Client, mount, deferring):
-    mount(deferring, call("train", name="a", _id="t1"), say("never"))
-    await client.run("Train")
-    assert (await other_client.post({**made_up_body(), "messages": [result("t1", "1.0")]})).status_code == 422
-    assert len((await client.thread())["pending"]) == 1
+    shown = [(message["role"], message.get("content")) for message in thread["messages"]]
+    assert [role for role, _ in shown] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    assert shown[2] == ("tool", "accuracy 0.9")
 
 
 async def test_all_deferred_calls_are_answered_together(client: Client, mount, deferring):
+    paint = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
     calls = [call("train", name="a", _id="t1"), call("train", name="b", _id="t2"), call("paint", _id="p1")]
     model = mount(deferring, calls, say("All done."))
-    await client.run("Train", tools=PAINT)
+    await client.run("Train", tools=paint)
     some = [result("t1", "0.8", "m1"), result("p1", "blue", "m2")]
-    assert (await client.run(messages=some, tools=PAINT))[-1]["code"] == "interrupt_pending"
-    await client.run(messages=[*some, result("t2", "0.9", "m3")], tools=PAINT)
-    assert {part.tool_call_id: part.content for part in results_of(model.requests[1]).values()} == {
-        "t1": "0.8",
-        "t2": "0.9",
-        "p1": "blue",
-    }
+    assert (await client.run(messages=some, tools=paint))[-1]["code"] == "interrupt_pending"
+    await client.run(messages=[*some, result("t2", "0.9", "m3")], tools=paint)
+    told = {part.tool_call_id: part.content for part in results_of(model.requests[1]).values()}
+    assert told == {"t1": "0.8", "t2": "0.9", "p1": "blue"}
 
 
 async def test_a_resume_counts_before_a_tool_message(client: Client, mount, deferring):
@@ -399,11 +302,6 @@ async def test_a_deferred_call_may_say_what_its_result_has_to_be(client: Client,
     assert (await client.run(messages=[result("t1", content)]))[-1]["type"] == ends
 
 
-def test_options_that_are_wrong_are_said_at_registration(registry):
-    with pytest.raises(ValueError, match="prepare"):
-        registry.add(echo, prepare="always")
-
-
 # --- All that pydantic-ai's Tool takes
 
 
@@ -412,17 +310,21 @@ def test_every_option_of_pydantic_ais_tool_is_one_of_ours():
     assert theirs - set(ToolOptions.__annotations__) == set()
 
 
-def test_an_option_that_is_none_is_refused_with_the_cure(registry):
-    with pytest.raises(TypeError, match=r"no option 'colour'. Use one of args_validator, .*toolsets="):
-        registry.add(echo, colour="red")
-    with pytest.raises(TypeError, match="which are the same"):
-        registry.add(echo, retries=1, max_retries=2)
-
-
-@pytest.mark.parametrize("made", [42, partial(echo, text="x"), "echo"])
-def test_what_is_no_tool_is_refused_with_the_cure(registry, made):
-    with pytest.raises(TypeError, match="is no tool: give a function or a Tool, and a name="):
-        registry.add(made)
+@pytest.mark.parametrize(
+    ("made", "options", "error", "message"),
+    [
+        (echo, {"prepare": "always"}, ValueError, "prepare"),
+        (echo, {"colour": "red"}, TypeError, r"no option 'colour'. Use one of args_validator, .*toolsets="),
+        (echo, {"retries": 1, "max_retries": 2}, TypeError, "which are the same"),
+        (echo, {"require_parameter_descriptions": True}, TypeError, "describe each parameter in the docstring"),
+        (42, {}, TypeError, "is no tool: give a function or a Tool, and a name="),
+        (partial(echo, text="x"), {}, TypeError, "is no tool: give a function or a Tool, and a name="),
+        ("echo", {}, TypeError, "is no tool: give a function or a Tool, and a name="),
+    ],
+)
+def test_what_can_not_be_registered_is_refused_with_the_cure(registry, made, options, error, message):
+    with pytest.raises(error, match=message):
+        registry.add(made, **options)
 
 
 class Titled(GenerateToolJsonSchema):
@@ -462,11 +364,6 @@ async def test_options_reach_pydantic_ai(client: Client, mount, registry):
     assert "Return schema:" in model.requests[0].tools["documented"].description
 
 
-def test_a_parameter_without_a_description_is_refused_where_they_are_required(registry):
-    with pytest.raises(TypeError, match="describe each parameter in the docstring"):
-        registry.add(echo, require_parameter_descriptions=True)
-
-
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("destructive", [False, True])
 async def test_a_validator_looks_at_the_arguments_before_the_user_is_asked(
@@ -497,23 +394,20 @@ async def test_a_validator_looks_at_the_arguments_before_the_user_is_asked(
 
 
 async def test_a_tool_of_pydantic_ai_is_added_with_its_options(client: Client, user, mount, registry):
+    def starred(*words: str) -> str:
+        """Join words."""
+        return " ".join(words)
+
     schema = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
     made = Tool.from_schema(lambda **arguments: arguments["what"], "raw", "Say it.", schema)
     registry.add(Tool(documented, name="doc", sequential=True, max_retries=5, metadata={"team": "red"}))
     registry.add(made, summary="Raw")
-    doc, raw = registry
+    registry.add(Tool(starred))
+    doc, raw, _ = registry
     assert (doc.spec.name, doc.spec.sequential, doc.spec.max_retries) == ("doc", True, 5)
     assert (raw.spec.description, raw.spec.label, raw.input_schema["required"]) == ("Say it.", "Raw", ["what"])
     assert doc.spec.defer_loading is None
+    # A function's schema of its own says how to call it.
+    assert registry.call("starred", {"words": ["a", "b"]}) == "a b"
     mount(registry, [call("doc", text="a"), call("raw", what="b")], say("Done."))
     assert results(await client.run("Go")) == [("success", '{"said":"a"}'), ("success", "b")]
-
-
-def starred(*words: str) -> str:
-    """Join words."""
-    return " ".join(words)
-
-
-def test_a_function_schema_of_your_own_says_how_to_call(registry):
-    registry.add(Tool(starred))
-    assert registry.call("starred", {"words": ["a", "b"]}) == "a b"

@@ -116,29 +116,12 @@ def test_arguments_arrive_as_what_the_hints_say():
     registry = ToolRegistry()
     registry.add(everything)
     arguments = {
-        "text": "hi",
-        "colour": "blue",
-        "size": "m",
-        "point": {"x": 1},
-        "address": {"street": "Main St", "number": 4},
-        "tags": ["a"],
-        "day": "2026-02-03",
-        "at": "2026-02-03T04:05:06Z",
+        **{"text": "hi", "colour": "blue", "size": "m", "point": {"x": 1}, "tags": ["a"]},
+        **{"address": {"street": "Main St", "number": 4}, "day": "2026-02-03", "at": "2026-02-03T04:05:06Z"},
     }
-    expected = (
-        "hi",
-        Colour.BLUE,
-        "m",
-        Point(1),
-        Address(street="Main St", number=4),
-        ["a"],
-        datetime.date(2026, 2, 3),
-        datetime.datetime(2026, 2, 3, 4, 5, 6, tzinfo=datetime.UTC),
-        3,
-        0.5,
-        None,
-        False,
-    )
+    at = datetime.datetime(2026, 2, 3, 4, 5, 6, tzinfo=datetime.UTC)
+    address = Address(street="Main St", number=4)
+    expected = ("hi", Colour.BLUE, "m", Point(1), address, ["a"], at.date(), at, 3, 0.5, None, False)
     # repr: pydantic's time zone is another object than Python's, but an equal one
     result = registry.call("everything", arguments, ctx=object())
     assert result.replace("TzInfo(0)", "datetime.timezone.utc") == repr(expected)
@@ -157,72 +140,58 @@ async def test_the_model_is_shown_the_schema_of_the_binding():
     assert shown.description == "Take one of each."
 
 
-def test_a_single_model_parameter_is_spread_out():
-    def move(address: Address) -> str:
-        """Move house."""
-        return address.street
-
-    registry = ToolRegistry()
-    binding = registry.add(move)
-    assert set(binding.input_schema["properties"]) == {"street", "number"}
-    assert registry.call("move", {"street": "Main St", "number": 4}) == "Main St"
-
-
-def test_context_alone_leaves_no_parameters():
-    def whoami(ctx: RunContext[AgentDeps]) -> str:
-        """Say who asks."""
-        return str(ctx.deps.user)
-
-    assert build_input_schema(whoami)["properties"] == {}
-
-
-def test_a_context_in_quotes_does_not_show_either():
-    def whoami(ctx: "RunContext[AgentDeps]", loud: bool) -> str:
-        """Say who asks."""
-        return str(ctx.deps.user)
-
-    assert list(build_input_schema(whoami)["properties"]) == ["loud"]
-
-
-def test_a_default_of_none_does_not_make_a_parameter_optional():
-    def add(count: int = None) -> int:  # type: ignore[assignment]  # noqa: RUF013
-        """Add."""
-        return count
-
-    assert build_input_schema(add)["properties"] == {"count": {"default": None, "type": "integer"}}
-
-
 def plain(text: str) -> str:
     """Echo."""
     return text
 
 
 def test_extensions_are_at_the_root():
-    schema = build_input_schema(
-        plain, destructive=True, category=ToolCategory.UI_WRITE, confirm="Really?", summary="Echo a text"
-    )
+    options = {"destructive": True, "category": ToolCategory.UI_WRITE, "confirm": "Really?", "summary": "Echo a text"}
+    schema = build_input_schema(plain, **options)
     assert {key: value for key, value in schema.items() if key.startswith("x-")} == {
         "x-destructive": True,
         "x-category": "ui_write",
         "x-confirm": "Really?",
         "x-summary": "Echo a text",
     }
-
-
-def test_extensions_that_say_nothing_are_left_out():
+    # Those that say nothing are left out.
     assert {key for key in build_input_schema(plain) if key.startswith("x-")} == {"x-category"}
+    names = ["shell", "introspect", "nav", "ui_read", "ui_write", "ui_generic", "other"]
+    assert [str(category) for category in ToolCategory] == names
 
 
-def test_categories():
-    assert [str(category) for category in ToolCategory] == [
-        "shell",
-        "introspect",
-        "nav",
-        "ui_read",
-        "ui_write",
-        "ui_generic",
-        "other",
-    ]
+def move(address: Address) -> str:
+    """Move house."""
+    return address.street
+
+
+def whoami(ctx: RunContext[AgentDeps]) -> str:
+    """Say who asks."""
+    return str(ctx.deps.user)
+
+
+def whoami_in_quotes(ctx: "RunContext[AgentDeps]", count: int = None) -> str:  # type: ignore[assignment]  # noqa: RUF013
+    """Say who asks."""
+    return f"{ctx.deps.user} {count}"
+
+
+STREET = {"street": {"type": "string"}, "number": {"exclusiveMinimum": 0, "type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    ("function", "properties"),
+    [
+        (move, STREET),  # A single model is spread out
+        (whoami, {}),
+        # A default of None does not make a parameter optional.
+        (whoami_in_quotes, {"count": {"default": None, "type": "integer"}}),
+    ],
+)
+def test_parameters_that_are_special(function, properties):
+    assert build_input_schema(function)["properties"] == properties
+    registry = ToolRegistry()
+    registry.add(move)
+    assert registry.call("move", {"street": "Main St", "number": 4}) == "Main St"
 
 
 def untyped(text) -> str:

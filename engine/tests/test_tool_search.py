@@ -30,39 +30,35 @@ def page_tools(*names: str) -> list[dict]:
     return [{"name": name, "description": f"Do {name}.", "parameters": parameters} for name in names]
 
 
-async def test_few_tools_are_all_shown(client: Client, mount, settings):
+@pytest.mark.parametrize(
+    ("settings_of_search", "count", "are_shown"),
+    [
+        ({"SEARCH_TOOLS_ABOVE": 3}, 3, True),
+        ({"SEARCH_TOOLS_ABOVE": 3}, 4, False),
+        ({}, 40, True),
+        ({}, 41, False),
+        ({"SEARCH_TOOLS_ABOVE": None}, 100, True),
+    ],
+)
+async def test_many_are_searched_for(client: Client, mount, settings, settings_of_search, count, are_shown):
+    settings.AGUI = settings_of_search
+    model = mount(registry_of(count), say("Hi."))
+    await client.run("Go")
+    all_names = [f"number_{number}" for number in range(count)]
+    assert list(model.requests[0].tools) == (all_names if are_shown else [SEARCH])
+
+
+async def test_what_was_found_can_be_called_now_and_in_the_next_turn(client: Client, mount, settings):
     settings.AGUI = {"SEARCH_TOOLS_ABOVE": 3}
-    model = mount(registry_of(3), say("Hi."))
-    await client.run("Go")
-    assert list(model.requests[0].tools) == ["number_0", "number_1", "number_2"]
-
-
-async def test_the_default_is_forty(client: Client, mount):
-    model = mount(registry_of(40), say("Hi."))
-    await client.run("Go")
-    assert len(model.requests[0].tools) == 40
-    model = mount(registry_of(41), say("Hi."))
-    await client.run("Go")
-    assert list(model.requests[0].tools) == [SEARCH]
-
-
-async def test_many_are_searched_for(client: Client, mount, settings):
-    settings.AGUI = {"SEARCH_TOOLS_ABOVE": 3}
-    model = mount(registry_of(4), search("thing 2"), call("number_2", _id="c1"), say("Done."))
-    events = await client.run("Go")
-    assert events[-1]["outcome"] == {"type": "success"}
+    calls = [call("number_2", _id="c1"), say("Done."), call("number_2", _id="c2"), say("Again.")]
+    model = mount(registry_of(4), search("thing 2"), *calls)
+    assert (await client.run("Look"))[-1]["outcome"] == {"type": "success"}
+    await client.run("Use it again")
     assert list(model.requests[0].tools) == [SEARCH]
     assert "number_2" in model.requests[1].tools
-    assert results_of(model.requests[2])["c1"].content == "done"
-
-
-async def test_what_was_found_is_known_in_the_next_turn(client: Client, mount, settings):
-    settings.AGUI = {"SEARCH_TOOLS_ABOVE": 3}
-    model = mount(registry_of(4), search("thing 2"), say("Found."), call("number_2", _id="c1"), say("Done."))
-    await client.run("Look")
-    await client.run("Use it")
-    assert "number_2" in model.requests[2].tools
-    assert results_of(model.requests[3])["c1"].content == "done"
+    assert "number_2" in model.requests[3].tools
+    told = results_of(model.requests[4])
+    assert (told["c1"].content, told["c2"].content) == ("done", "done")
 
 
 async def test_one_may_be_shown_from_the_start_and_one_never(client: Client, mount):
@@ -123,34 +119,11 @@ async def test_a_found_tool_still_waits_for_approval(client: Client, mount, sett
     assert wiped == [1]
 
 
-async def test_none_shows_all(client: Client, mount, settings):
-    settings.AGUI = {"SEARCH_TOOLS_ABOVE": None}
-    model = mount(registry_of(100), say("Hi."))
-    await client.run("Go")
-    assert len(model.requests[0].tools) == 100
-
-
 # --- The name of the search
 
 
 def named_like_the_search(registry: ToolRegistry, **options) -> None:
     registry.add(lambda: "mine", name=SEARCH, description="Search my own.", **options)
-
-
-def test_the_name_is_refused_at_registration():
-    with pytest.raises(
-        ValueError, match=r"'search_tools': .*rename yours, or set AGUI\[\"SEARCH_TOOLS_ABOVE\"\] = None"
-    ):
-        named_like_the_search(ToolRegistry())
-
-
-async def test_the_name_is_free_where_nothing_is_searched(client: Client, mount, settings):
-    settings.AGUI = {"SEARCH_TOOLS_ABOVE": None}
-    registry = registry_of(50)
-    named_like_the_search(registry)
-    model = mount(registry, call(SEARCH, _id="c1"), say("Done."))
-    await client.run("Go")
-    assert results_of(model.requests[1])["c1"].content == "mine"
 
 
 @pytest.mark.parametrize("first", ["search", "deferred"])
@@ -168,14 +141,23 @@ def test_the_name_and_a_deferred_tool_exclude_each_other(settings, first):
         registry.register(specs[1])
 
 
-def test_a_toolset_with_the_name_is_refused_at_start_up(settings):
+async def test_the_name_is_refused_where_something_may_be_searched(client: Client, mount, settings):
     toolset: FunctionToolset = FunctionToolset(id="more")
     toolset.add_function(lambda: "", name=SEARCH, description="Search.")
     config = AgentConfig(model="demo", toolsets=[toolset])
-    with pytest.raises(ImproperlyConfigured, match=r"rename yours, or set AGUI\[\"SEARCH_TOOLS_ABOVE\"\] = None"):
+    cure = r"rename yours, or set AGUI\[\"SEARCH_TOOLS_ABOVE\"\] = None"
+    with pytest.raises(ImproperlyConfigured, match=cure):
         DjangoAGUIView(ToolRegistry(), config)
+    registry = registry_of(50)
+    with pytest.raises(ValueError, match=f"'search_tools': .*{cure}"):
+        named_like_the_search(registry)
+
     settings.AGUI = {"SEARCH_TOOLS_ABOVE": None}
     DjangoAGUIView(ToolRegistry(), config)
+    named_like_the_search(registry)
+    model = mount(registry, call(SEARCH, _id="c1"), say("Done."))
+    await client.run("Go")
+    assert results_of(model.requests[1])["c1"].content == "mine"
 
 
 async def test_a_client_can_not_bring_it(client: Client, mount, settings):

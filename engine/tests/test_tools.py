@@ -23,9 +23,7 @@ from django.db import connections
 from pydantic import ValidationError
 from pydantic_ai import (
     Agent,
-    ApprovalRequired,
     BinaryContent,
-    CallDeferred,
     DeferredToolRequests,
     DeferredToolResults,
     FunctionToolset,
@@ -44,7 +42,7 @@ from agui.blocking.executor import owner, run_in_thread
 from agui.blocking.workers import end_workers
 from agui.testing import ScriptedModel, call, say
 from agui.tools.approval import confirmation_metadata
-from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
+from agui.tools.call import DENIED, FAILED, build_toolset
 from agui.tools.schema import PARAMETERS_KEY
 
 
@@ -92,11 +90,19 @@ class Agency:
 # --- The registry
 
 
-def test_registry_has_a_name_and_no_global_state():
-    first, second = ToolRegistry(), ToolRegistry("more")
-    tool(first)(echo)
-    assert (first.name, second.name) == ("tools", "more")
-    assert (len(first), len(second)) == (1, 0)
+def test_registry_has_its_own_tools_in_their_order(registry):
+    assert tool(registry)(slow_echo) is slow_echo
+    tool(registry)(echo)
+    tool(registry, name="parrot", description="Repeat.")(echo)
+    assert [(binding.spec.name, binding.spec.description) for binding in registry] == [
+        ("slow_echo", "Say it again, later."),
+        ("echo", "Say it again."),
+        ("parrot", "Repeat."),
+    ]
+    assert "echo" in registry
+    assert "other" not in registry
+    assert (registry.name, ToolRegistry("more").name, len(ToolRegistry())) == ("tools", "more", 0)
+    assert confirmation_metadata(registry.get("slow_echo").spec)["x-summary"] == "Slow echo"
 
 
 def echo(text: str) -> str:
@@ -117,40 +123,6 @@ async def slow_echo(text: str) -> str:
     return text
 
 
-def test_registry_keeps_the_order(registry):
-    registry.add(slow_echo)
-    registry.add(echo)
-    assert [binding.spec.name for binding in registry] == ["slow_echo", "echo"]
-    assert "echo" in registry
-    assert "other" not in registry
-
-
-def test_get_names_what_is_missing(registry):
-    binding = registry.add(echo)
-    assert registry.get("echo") is binding
-    with pytest.raises(KeyError, match="There is no tool 'nope' in 'tools'"):
-        registry.get("nope")
-
-
-def test_decorated_function_stays_callable(registry):
-    assert tool(registry)(echo) is echo
-    assert echo("hi") == "hi"
-
-
-def test_name_is_the_functions_and_description_the_first_paragraph(registry):
-    tool(registry)(echo)
-    tool(registry)(slow_echo)
-    assert [(b.spec.name, b.spec.description) for b in registry] == [
-        ("echo", "Say it again."),
-        ("slow_echo", "Say it again, later."),
-    ]
-
-
-def test_name_and_description_can_be_given(registry):
-    tool(registry, name="parrot", description="Repeat.")(echo)
-    assert registry.get("parrot").spec.description == "Repeat."
-
-
 def test_register_takes_a_spec(registry):
     spec = ToolSpec(name="echo", fn=echo, description="Repeat.", category=ToolCategory.NAV)
     binding = registry.register(spec)
@@ -158,14 +130,13 @@ def test_register_takes_a_spec(registry):
     assert binding.spec is spec
     assert binding.input_schema["properties"] == {"text": {"description": "What to say.", "type": "string"}}
     assert binding.input_schema["x-category"] == "nav"
-
-
-def test_specs_and_bindings_are_frozen(registry):
-    binding = registry.add(echo)
     with pytest.raises(FrozenInstanceError):
         binding.spec.name = "other"
     with pytest.raises(FrozenInstanceError):
         binding.spec = None
+    assert registry.get("echo") is binding
+    with pytest.raises(KeyError, match="There is no tool 'nope' in 'tools'"):
+        registry.get("nope")
 
 
 def test_a_decorator_without_its_registry_is_refused():
@@ -177,43 +148,33 @@ def test_a_decorator_without_its_registry_is_refused():
             return "lost"
 
 
-def test_a_name_can_be_used_once(registry):
-    registry.add(echo)
-    with pytest.raises(ValueError, match="'echo' is registered twice in 'tools': rename one, or pass name="):
-        registry.add(echo)
-
-
 @pytest.mark.parametrize("name", ["", "with space", "ümlaut", "a.b", "x" * 65])
 def test_a_name_that_providers_refuse_is_refused(registry, name):
     with pytest.raises(ValueError, match="1 to 64 letters, digits, _ or -"):
         registry.register(ToolSpec(name=name, fn=echo, description="Repeat."))
-
-
-def test_a_name_of_64_characters_is_fine(registry):
     registry.add(echo, name="a-Z_9" + "x" * 59)
 
 
-def test_a_tool_without_docstring_is_refused(registry):
-    def mute(text: str) -> str:
-        return text
-
-    with pytest.raises(ValueError, match=r"'mute' has no docstring: the model reads it to choose the tool. Write one"):
-        registry.add(mute)
+def mute(text: str) -> str:
+    return text
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("function", "options", "message"),
     [
-        ({"category": "reads"}, "category='reads': use one of shell, "),
-        ({"retries": 0}, "retries=0.*Use 1 or more"),
-        ({"timeout": 0}, "timeout=0.*seconds above 0"),
-        ({"permission": "add_task"}, "permission='add_task'.*'app_label.codename'"),
+        (echo, {"category": "reads"}, "category='reads': use one of shell, "),
+        (echo, {"retries": 0}, "retries=0.*Use 1 or more"),
+        (echo, {"timeout": 0}, "timeout=0.*seconds above 0"),
+        (echo, {"permission": "add_task"}, "permission='add_task'.*'app_label.codename'"),
+        (slow_echo, {}, "'slow_echo' is registered twice in 'tools': rename one, or pass name="),
+        (mute, {}, "'mute' has no docstring: the model reads it to choose the tool. Write one"),
     ],
 )
-def test_options_that_can_not_work_are_refused(registry, options, message):
+def test_what_can_not_work_is_refused(registry, function, options, message):
+    registry.add(slow_echo)
     with pytest.raises(ValueError, match=message):
-        registry.add(echo, **options)
-    assert len(registry) == 0
+        registry.add(function, **options)
+    assert len(registry) == 1
 
 
 def test_call_validates_the_arguments(registry):
@@ -223,31 +184,21 @@ def test_call_validates_the_arguments(registry):
         return f"{day.replace(day=day.day + days)}"
 
     assert registry.call("tomorrow", {"day": "2026-02-03"}) == "2026-02-04"
-    with pytest.raises(ValidationError):
-        registry.call("tomorrow", {"day": "soon"})
-    with pytest.raises(ValidationError):
-        registry.call("tomorrow", {"day": "2026-02-03", "unknown": 1})
+    for wrong in ({"day": "soon"}, {"day": "2026-02-03", "unknown": 1}):
+        with pytest.raises(ValidationError):
+            registry.call("tomorrow", wrong)
 
 
-def test_call_refuses_a_coroutine_function(registry):
-    registry.add(slow_echo)
-    with pytest.raises(TypeError, match=r"await registry\.acall\('slow_echo'"):
-        registry.call("slow_echo", {"text": "hi"})
-
-
-async def test_acall_awaits_either_kind(registry):
-    registry.add(echo)
-    registry.add(slow_echo)
-    assert await registry.acall("echo", {"text": "hi"}) == "hi"
-    assert await registry.acall("slow_echo", {"text": "hi"}) == "hi"
-
-
-async def test_acall_keeps_a_synchronous_tool_off_the_loop(registry):
+async def test_a_coroutine_function_is_called_by_acall(registry):
     @tool(registry)
     def where() -> int:
         """Say which thread this is."""
         return threading.get_ident()
 
+    registry.add(slow_echo)
+    with pytest.raises(TypeError, match=r"await registry\.acall\('slow_echo'"):
+        registry.call("slow_echo", {"text": "hi"})
+    assert await registry.acall("slow_echo", {"text": "hi"}) == "hi"
     assert await registry.acall("where", {}) != threading.get_ident()
 
 
@@ -287,135 +238,49 @@ async def test_a_tool_is_called_with_or_without_context(registry):
     registry.add(whoami)
     registry.add(echo)
     registry.add(slow_echo)
-    agency = Agency(registry, [call("whoami"), call("echo", text="a"), call("slow_echo", text="b")], say("Done"))
+    together = [call("whoami"), call("echo", text="a"), call("slow_echo", text="b"), call("whoami", ctx="eve")]
+    agency = Agency(registry, together, say("Done"))
     assert await agency.run(user="ada") == "Done"
-    assert agency.results == [("success", "ada"), ("success", "a"), ("success", "b")]
-
-
-async def test_an_invented_context_does_not_reach_the_tool(registry):
-    registry.add(whoami)
-    agency = Agency(registry, call("whoami", ctx="eve"), call("whoami"), say("Done"))
-    await agency.run(user="ada")
-    assert [outcome for outcome, _ in agency.results] == ["retried", "success"]
-    assert agency.results[1][1] == "ada"
-
-
-async def test_wrong_arguments_are_corrected(registry):
-    registry.add(echo)
-    agency = Agency(registry, call("echo", txt="hi"), call("echo", text="hi"), say("Done"))
-    assert await agency.run() == "Done"
-    assert [outcome for outcome, _ in agency.results] == ["retried", "success"]
-
-
-async def test_a_tool_that_returns_an_awaitable_is_awaited(registry):
-    @tool(registry)
-    def later(text: str) -> Any:
-        """Say it later."""
-        return slow_echo(text)
-
-    agency = Agency(registry, call("later", text="hi"), say("Done"))
-    await agency.run()
-    assert agency.results == [("success", "hi")]
+    assert agency.results[:3] == [("success", "ada"), ("success", "a"), ("success", "b")]
+    assert agency.results[3][0] == "retried"  # An invented context does not reach the tool
 
 
 # --- Failures
 
 
-async def test_a_failing_tool_ends_its_call_and_not_the_run(registry, caplog):
+@pytest.mark.parametrize("is_async", [False, True], ids=["function", "coroutine"])
+@pytest.mark.parametrize(
+    ("error", "result"),
+    [
+        (RuntimeError("postgres://user:secret@db"), ("failed", FAILED)),
+        (TimeoutError("secret"), ("failed", FAILED)),
+        (PermissionDenied("only for staff of secret.example"), ("denied", DENIED)),
+        (ToolFailed("Sold out."), ("failed", "Sold out.")),
+        (ModelRetry("Higher."), ("retried", "Higher.")),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_a_failing_tool_ends_its_call_and_not_the_run(registry, caplog, error, result, is_async):
     calls = []
 
-    @tool(registry)
     def explode(ctx: RunContext[AgentDeps]) -> str:
         """Explode."""
         calls.append(1)
-        raise RuntimeError("postgres://user:secret@db")
+        raise error
 
+    async def explode_later(ctx: RunContext[AgentDeps]) -> str:
+        return explode(ctx)
+
+    registry.add(explode_later if is_async else explode, name="explode", description="Explode.", timeout=60)
     agency = Agency(registry, call("explode"), say("Sorry"))
     assert await agency.run() == "Sorry"
-    assert agency.results == [("failed", FAILED)]
+    assert agency.results == [result]
     assert calls == [1]
     assert "secret" not in repr(agency.result.all_messages())
-    record = caplog.records[0]
-    assert (record.name, record.levelno) == ("agui.tools", logging.ERROR)
-    assert record.getMessage() == "Tool 'explode' failed"
-    assert "postgres://user:secret@db" in record.exc_text
-
-
-async def test_a_coroutine_fails_likewise(registry):
-    @tool(registry)
-    async def explode() -> str:
-        """Explode."""
-        raise KeyError("secret")
-
-    agency = Agency(registry, call("explode"), say("Sorry"))
-    await agency.run()
-    assert agency.results == [("failed", FAILED)]
-
-
-async def test_permission_denied_is_a_denial_and_not_tried_again(registry, caplog):
-    calls = []
-
-    @tool(registry)
-    def forbidden() -> str:
-        """Do what is not allowed."""
-        calls.append(1)
-        raise PermissionDenied("only for staff of secret.example")
-
-    agency = Agency(registry, call("forbidden"), say("Sorry"))
-    assert await agency.run() == "Sorry"
-    assert agency.results == [("denied", DENIED)]
-    assert calls == [1]
-    assert caplog.records == []
-
-
-async def test_a_tool_may_ask_the_model_to_try_again(registry):
-    @tool(registry)
-    def guess(number: int) -> str:
-        """Guess."""
-        if number != 7:
-            raise ModelRetry("Higher.")
-        return "Right."
-
-    agency = Agency(registry, call("guess", number=1), call("guess", number=7), say("Done"))
-    await agency.run()
-    assert agency.results == [("retried", "Higher."), ("success", "Right.")]
-
-
-async def test_a_tool_may_fail_in_its_own_words(registry, caplog):
-    @tool(registry)
-    def order() -> str:
-        """Order."""
-        raise ToolFailed("Sold out.")
-
-    agency = Agency(registry, call("order"), say("Done"))
-    await agency.run()
-    assert agency.results == [("failed", "Sold out.")]
-    assert caplog.records == []
-
-
-async def test_a_tool_may_ask_for_approval_by_itself(registry):
-    @tool(registry)
-    def pay(ctx: RunContext[AgentDeps], amount: int) -> str:
-        """Pay."""
-        if amount > 100 and not ctx.tool_call_approved:
-            raise ApprovalRequired({"amount": amount})
-        return "Paid."
-
-    agency = Agency(registry, call("pay", amount=5), call("pay", amount=500), say("Done"))
-    waiting = await agency.run()
-    assert list(waiting.metadata.values()) == [{"amount": 500}]
-    assert await agency.answer(True) == "Done"
-    assert agency.results == [("success", "Paid."), ("success", "Paid.")]
-
-
-async def test_a_tool_may_leave_its_answer_for_later(registry):
-    @tool(registry)
-    async def train() -> str:
-        """Train a model."""
-        raise CallDeferred
-
-    agency = Agency(registry, call("train"))
-    assert [waiting.tool_name for waiting in (await agency.run()).calls] == ["train"]
+    told = [(record.name, record.levelno, record.getMessage()) for record in caplog.records]
+    is_unforeseen = result == ("failed", FAILED)
+    assert told == ([("agui.tools", logging.ERROR, "Tool 'explode' failed")] if is_unforeseen else [])
+    assert not is_unforeseen or str(error) in caplog.records[0].exc_text
 
 
 async def test_a_limit_that_a_tool_reaches_ends_the_run(registry):
@@ -432,65 +297,32 @@ class Opaque:
     pass
 
 
-@pytest.mark.parametrize(
-    "result",
-    [Opaque(), {"deep": [Opaque()]}, get_user_model().objects.none(), (n for n in [1]), ToolReturn(Opaque())],
-    ids=["object", "nested", "queryset", "generator", "ToolReturn"],
-)
-async def test_a_result_without_json_form_fails_its_call(registry, caplog, result):
-    @tool(registry)
-    async def look() -> Any:
-        """Look."""
-        return result
-
-    agency = Agency(registry, call("look"), say("Sorry"))
-    assert await agency.run() == "Sorry"
-    assert agency.results == [("failed", FAILED)]
-    assert "has no JSON form: return lists, dicts and strings" in caplog.records[0].exc_text
+FINE = [None, "text", 1, 1.5, [{"day": date(2026, 2, 3)}], BinaryContent(b"\xff\x00", media_type="image/png")]
+OPAQUE = [Opaque(), {"deep": [Opaque()]}, get_user_model().objects.none(), (n for n in [1]), ToolReturn(Opaque())]
 
 
 @pytest.mark.parametrize(
-    "result",
-    [None, "text", 1, 1.5, [{"day": date(2026, 2, 3)}], BinaryContent(b"\xff\x00", media_type="image/png")],
-    ids=["none", "str", "int", "float", "date", "binary"],
+    ("result", "is_fine"),
+    [*((result, True) for result in FINE), *((result, False) for result in OPAQUE)],
+    ids=lambda value: type(value).__name__,
 )
-async def test_results_that_are_fine(registry, result):
-    @tool(registry)
-    async def look() -> Any:
-        """Look."""
+async def test_a_result_without_json_form_fails_its_call(registry, caplog, result, is_fine):
+    async def later() -> Any:
         return result
 
-    agency = Agency(registry, call("look"), say("Done"))
-    await agency.run()
-    assert agency.results == [("success", result)]
+    @tool(registry)
+    def look() -> Any:
+        """Look, and return an awaitable."""
+        return later()
+
+    agency = Agency(registry, call("look"), say("Well"))
+    assert await agency.run() == "Well"
+    assert agency.results == [("success", result) if is_fine else ("failed", FAILED)]
+    assert [record.exc_text for record in caplog.records if "has no JSON form" not in record.exc_text] == []
+    assert (caplog.records == []) is is_fine
 
 
 # --- Threads
-
-
-async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog, clock):
-    begun, release, ended, calls = threading.Event(), threading.Event(), threading.Event(), []
-
-    @tool(registry, timeout=60)
-    def import_all() -> str:
-        """Import all."""
-        calls.append(1)
-        begun.set()
-        release.wait(60)
-        ended.set()
-        return "imported"
-
-    agency = Agency(registry, call("import_all"), say("It takes too long."))
-    running = asyncio.create_task(agency.run())
-    assert await asyncio.to_thread(begun.wait, 60)
-    clock.advance(60)
-    assert await running == "It takes too long."
-    # Not "retried": the model isn't asked to call it again while the first call is still at work.
-    assert agency.results == [("failed", TIMED_OUT)]
-    assert caplog.records[0].getMessage() == "Tool 'import_all' timed out after 60 s"
-    release.set()
-    assert await asyncio.to_thread(ended.wait, 60)
-    assert calls == [1]
 
 
 async def test_an_asynchronous_tool_that_times_out_is_cancelled(registry, clock):
@@ -514,38 +346,24 @@ async def test_an_asynchronous_tool_that_times_out_is_cancelled(registry, clock)
     assert agency.results == [("retried", "Timed out after 60 seconds."), ("success", "waited")]
 
 
-async def test_a_timeout_in_the_tool_is_a_failure_like_any_other(registry):
-    @tool(registry, timeout=60)
-    def fetch() -> str:
-        """Fetch."""
-        raise TimeoutError("socket")
-
-    agency = Agency(registry, call("fetch"), say("Done"))
-    await agency.run()
-    assert agency.results == [("failed", FAILED)]
-
-
-async def test_a_thread_sees_the_context_variables():
-    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
-    variable.set("here")
-    assert await run_in_thread(variable.get) == "here"
-
-
 async def test_threads_are_as_many_as_the_setting_says(settings):
     owner.set(None)  # A test without a loop of its own may have left its user in this context, who gets fewer threads
     settings.AGUI = {"TOOL_THREADS": 6}  # A number of its own: what other tests left may still use a pool of theirs
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+    variable.set("here")
     started, release = threading.Semaphore(0), threading.Event()
 
-    def work() -> None:
+    def work() -> str:
         started.release()
         release.wait(60)
+        return variable.get()
 
     jobs = [asyncio.create_task(run_in_thread(work)) for _ in range(7)]
     for _ in range(6):
         assert await asyncio.to_thread(started.acquire, timeout=60)
     assert not started.acquire(blocking=False)
     release.set()
-    await asyncio.gather(*jobs)
+    assert await asyncio.gather(*jobs) == ["here"] * 7
 
 
 async def test_work_that_waits_for_a_thread_can_be_cancelled(settings):
@@ -561,10 +379,7 @@ async def test_work_that_waits_for_a_thread_can_be_cancelled(settings):
     await first
     await run_in_thread(done.append, "third")
     assert done == ["third"]
-
-
-async def test_a_stop_iteration_does_not_hang():
-    with pytest.raises(RuntimeError, match="StopIteration"):
+    with pytest.raises(RuntimeError, match="StopIteration"):  # It does not hang
         await asyncio.wait_for(run_in_thread(next, iter([])), 60)
 
 
@@ -575,15 +390,9 @@ def query() -> Any:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_connections_are_closed():
-    used = await run_in_thread(query)
-    assert used.connection is None
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_connections_are_kept_when_the_settings_say_so(settings, monkeypatch):
+async def test_connections_are_closed_unless_the_settings_say_otherwise(settings, monkeypatch):
     settings.AGUI = {"TOOL_THREADS": 1}
-    await run_in_thread(query)
+    assert (await run_in_thread(query)).connection is None
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 60)
     used = await run_in_thread(query)
     assert used.connection is not None
@@ -650,11 +459,17 @@ def guarded(registry) -> ToolRegistry:
     return registry
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_permission_shows_the_tool(guarded, staff):
     agency = Agency(guarded, call("count_users"), say("One"))
     await agency.run(staff)
     assert list(agency.model.requests[0].tools) == ["count_users"]
     assert agency.results == [("success", 1)]
+
+    agency = Agency(guarded, call("count_users"), say("Hi"))
+    await agency.run(await get_user_model().objects.acreate(username="eve"))
+    assert list(agency.model.requests[0].tools) == []
+    assert agency.results[0][0] == "retried"
 
 
 class Generous(BaseBackend):
@@ -662,42 +477,34 @@ class Generous(BaseBackend):
         return True
 
 
-@pytest.mark.parametrize("user", [None, AnonymousUser()], ids=["nobody", "anonymous"])
-async def test_nobody_has_no_permission(guarded, user, settings):
+@pytest.mark.parametrize(
+    ("user", "shown"),
+    [
+        (None, []),
+        (AnonymousUser(), []),
+        # A project's user model may be an AbstractBaseUser, and no PermissionsMixin.
+        (SimpleNamespace(is_authenticated=True, pk=1, has_perm="users.view_user".__eq__), ["count_users"]),
+        (SimpleNamespace(is_authenticated=True, pk=1), []),
+    ],
+    ids=["nobody", "anonymous", "has_perm", "no permissions"],
+)
+async def test_users_who_have_no_permissions_of_django(guarded, user, shown, settings):
     settings.AUTHENTICATION_BACKENDS = ["tests.test_tools.Generous"]
     agency = Agency(guarded, say("Hi"))
     await agency.run(user)
-    assert list(agency.model.requests[0].tools) == []
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_lack_of_permission_hides_the_tool(guarded):
-    user = await get_user_model().objects.acreate(username="eve")
-    agency = Agency(guarded, call("count_users"), say("Hi"))
-    await agency.run(user)
-    assert list(agency.model.requests[0].tools) == []
-    assert agency.results[0][0] == "retried"
-
-
-@pytest.mark.parametrize(
-    ("methods", "shown"),
-    [({"has_perm": lambda permission: permission == "users.view_user"}, ["count_users"]), ({}, [])],
-    ids=["has_perm", "nothing"],
-)
-async def test_users_without_django_permissions(guarded, methods, shown):
-    """A project's user model may be an AbstractBaseUser, and no PermissionsMixin."""
-    agency = Agency(guarded, say("Hi"))
-    await agency.run(SimpleNamespace(is_authenticated=True, pk=1, **methods))
     assert list(agency.model.requests[0].tools) == shown
 
 
-@pytest.mark.parametrize("change", [{"is_active": False}, {}], ids=["deactivated", "revoked"])
-async def test_permission_is_checked_again_on_the_call(guarded, staff, change):
+@pytest.mark.parametrize("is_revoked", [True, False], ids=["revoked", "deactivated"])
+async def test_permission_is_checked_again_on_the_call(guarded, staff, is_revoked):
     @tool(guarded)
     def revoke() -> str:
         """Take the permission away in the middle of the run."""
         user = get_user_model().objects.get(pk=staff.pk)
-        user.user_permissions.clear() if not change else get_user_model().objects.filter(pk=user.pk).update(**change)
+        if is_revoked:
+            user.user_permissions.clear()
+        else:
+            get_user_model().objects.filter(pk=user.pk).update(is_active=False)
         return "revoked"
 
     agency = Agency(guarded, call("revoke"), call("count_users"), say("Sorry"))
@@ -724,103 +531,51 @@ def destructive(registry, wiped) -> ToolRegistry:
     return registry
 
 
-METADATA = {
-    "toolName": "wipe",
-    "x-destructive": True,
-    "x-category": "shell",
-    "x-confirm": "Wipe the disk?",
-    "x-summary": "Wipe a disk",
-}
-
-
-def without_parameters(metadata: dict[str, Any]) -> dict[str, Any]:
-    """The schema of the arguments is for the form of the answer: it reaches clients in `responseSchema`."""
-    assert metadata.pop(PARAMETERS_KEY)["type"] == "object"
-    return metadata
-
-
-async def test_a_destructive_tool_waits_for_approval(destructive, wiped):
-    agency = Agency(destructive, call("wipe", disk="sda"))
+@pytest.mark.parametrize(
+    ("answer", "done", "outcome"),
+    [
+        (True, ["sda"], "success"),
+        (False, [], "denied"),
+        (ToolApproved(override_args={"disk": "sdb"}), ["sdb"], "success"),
+        (ToolApproved(override_args={"disk": ["sdb"]}), [], "retried"),
+    ],
+    ids=["approved", "denied", "edited", "edited wrongly"],
+)
+async def test_a_destructive_tool_waits_for_approval(destructive, wiped, answer, done, outcome):
+    # Wrong arguments are corrected before anybody is asked.
+    agency = Agency(destructive, call("wipe"), call("wipe", disk="sda"), say("Done"))
     waiting = await agency.run()
-    assert [call.tool_name for call in waiting.approvals] == ["wipe"]
-    assert without_parameters(waiting.metadata[waiting.approvals[0].tool_call_id]) == METADATA
+    [asked] = waiting.approvals
+    metadata = dict(waiting.metadata[asked.tool_call_id])
+    # The schema of the arguments is for the form of the answer: it reaches clients in `responseSchema`.
+    assert metadata.pop(PARAMETERS_KEY)["type"] == "object"
+    assert metadata == {
+        "toolName": "wipe",
+        "x-destructive": True,
+        "x-category": "shell",
+        "x-confirm": "Wipe the disk?",
+        "x-summary": "Wipe a disk",
+    }
+    assert (asked.tool_name, asked.args_as_dict()) == ("wipe", {"disk": "sda"})
     assert agency.model.requests[0].tools["wipe"].kind == "unapproved"
     assert wiped == []
-
-
-async def test_an_approved_tool_runs_once(destructive, wiped):
-    agency = Agency(destructive, call("wipe", disk="sda"), say("Done"))
-    await agency.run()
-    assert await agency.answer(True) == "Done"
-    assert wiped == ["sda"]
-    assert agency.results == [("success", "wiped")]
-
-
-async def test_a_denied_tool_does_not_run(destructive, wiped):
-    agency = Agency(destructive, call("wipe", disk="sda"), say("All right"))
-    await agency.run()
-    assert await agency.answer(False) == "All right"
-    assert wiped == []
-    assert [outcome for outcome, _ in agency.results] == ["denied"]
-
-
-async def test_edited_arguments_are_validated(destructive, wiped):
-    agency = Agency(destructive, call("wipe", disk="sda"), say("Done"))
-    await agency.run()
-    await agency.answer(ToolApproved(override_args={"disk": "sdb"}))
-    assert wiped == ["sdb"]
-
-    agency = Agency(destructive, call("wipe", disk="sda"), say("Sorry"))
-    await agency.run()
-    await agency.answer(ToolApproved(override_args={"disk": ["sdb"]}))
-    assert wiped == ["sdb"]
-    assert agency.results[0][0] == "retried"
-
-
-async def test_each_call_asks_its_own_question(destructive, wiped):
-    agency = Agency(destructive, [call("wipe", disk="sda"), call("wipe", disk="sdb")], say("Done"))
-    waiting = await agency.run()
-    assert len(waiting.approvals) == len(waiting.metadata) == 2
-    await agency.answer(True)
-    assert sorted(wiped) == ["sda", "sdb"]
-
-
-async def test_wrong_arguments_are_corrected_before_anybody_is_asked(destructive):
-    agency = Agency(destructive, call("wipe"), call("wipe", disk="sda"))
-    waiting = await agency.run()
-    assert waiting.approvals[0].args_as_dict() == {"disk": "sda"}
-    assert agency.results[0][0] == "retried"
+    assert await agency.answer(answer) == "Done"
+    assert wiped == done
+    assert [ended for ended, _ in agency.results] == ["retried", outcome]
 
 
 async def test_requires_approval_behaves_likewise(registry):
     registry.add(echo, requires_approval=True)
     agency = Agency(registry, call("echo", text="hi"), say("Done"))
-    waiting = await agency.run()
-    assert [without_parameters(metadata) for metadata in waiting.metadata.values()] == [
-        {"toolName": "echo", "x-destructive": False, "x-category": "other", "x-summary": "Echo"}
-    ]
+    [metadata] = (await agency.run()).metadata.values()
+    assert {name: value for name, value in metadata.items() if name != PARAMETERS_KEY} == {
+        "toolName": "echo",
+        "x-destructive": False,
+        "x-category": "other",
+        "x-summary": "Echo",
+    }
     await agency.answer(True)
     assert agency.results == [("success", "hi")]
-
-
-@pytest.mark.parametrize("auto_confirm", [True, ["wipe"]], ids=["all", "by name"])
-async def test_auto_confirm_lets_it_run_at_once(destructive, wiped, settings, auto_confirm):
-    agency = Agency(destructive, call("wipe", disk="sda"), say("Done"))  # The agent is older than the setting
-    settings.AGUI = {"AUTO_CONFIRM": auto_confirm}
-    assert await agency.run() == "Done"
-    assert wiped == ["sda"]
-
-
-async def test_auto_confirm_of_other_tools_changes_nothing(destructive, wiped, settings):
-    settings.AGUI = {"AUTO_CONFIRM": ["wip", "wipe_all"]}
-    assert (await Agency(destructive, call("wipe", disk="sda")).run()).approvals
-    assert wiped == []
-
-
-async def test_auto_confirm_must_not_be_a_string(destructive, settings):
-    settings.AGUI = {"AUTO_CONFIRM": "wipe"}
-    with pytest.raises(ImproperlyConfigured, match="AUTO_CONFIRM"):
-        needs_confirmation(destructive.get("wipe").spec)
 
 
 def test_what_needs_confirmation(settings):
@@ -828,10 +583,13 @@ def test_what_needs_confirmation(settings):
         return ToolSpec("echo", echo, "Repeat.", **options)
 
     assert not needs_confirmation(spec())
-    assert needs_confirmation(spec(destructive=True))
     assert needs_confirmation(spec(requires_approval=True))
-    settings.AGUI = {"AUTO_CONFIRM": True}
-    assert not needs_confirmation(spec(destructive=True))
+    for auto_confirm, needs in ([], True), (["ech", "echo_all"], True), (["echo"], False), (True, False):
+        settings.AGUI = {"AUTO_CONFIRM": auto_confirm}
+        assert needs_confirmation(spec(destructive=True)) is needs
+    settings.AGUI = {"AUTO_CONFIRM": "echo"}
+    with pytest.raises(ImproperlyConfigured, match="AUTO_CONFIRM"):
+        needs_confirmation(spec(destructive=True))
 
 
 async def test_approval_does_not_outlive_the_permission(registry, staff, wiped):
@@ -846,8 +604,3 @@ async def test_approval_does_not_outlive_the_permission(registry, staff, wiped):
     await staff.user_permissions.aclear()
     assert await agency.answer(True, await get_user_model().objects.aget(pk=staff.pk)) == "Sorry"
     assert wiped == []
-
-
-def test_an_approval_has_the_label_of_its_tool(registry):
-    silent = registry.add(slow_echo)
-    assert confirmation_metadata(silent.spec)["x-summary"] == "Slow echo"

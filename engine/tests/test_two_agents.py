@@ -96,11 +96,17 @@ async def test_catalogs_are_the_agents_own(client: Client, shared: Client):
     assert [one["name"] for one in json.loads((await shared.get("skills/")).content)] == ["overdue"]
 
 
-async def test_rows_say_which_agent_they_are_of(client: Client, shared: Client, user: Any):
+@pytest.fixture
+async def talks(client: Client, shared: Client) -> None:
+    """One conversation with each of two agents."""
     with script(say("One."), call("wipe", _id="w1"), say("Two.")):
         await client.run("Hi", thread="first")
         await shared.run("Hi", thread="second")
         await shared.run(resume=[decision("w1")], thread="second")
+
+
+@pytest.mark.usefixtures("talks")
+async def test_rows_say_which_agent_they_are_of(user: Any):
     scopes = {thread.thread_id: thread.scope async for thread in Thread.objects.all()}
     assert scopes == {"first": f"user:{user.pk}", "second": f"shared/user:{user.pk}"}
     assert {run.scope async for run in Run.objects.filter(thread_id="second")} == {scopes["second"]}
@@ -110,11 +116,8 @@ async def test_rows_say_which_agent_they_are_of(client: Client, shared: Client, 
     assert [run.scope async for run in Run.objects.all()] == []
 
 
-async def test_admin_tells_agents_apart(client: Client, shared: Client, admin_client: Any):
-    with script(say("One."), call("wipe", _id="w1"), say("Two.")):
-        await client.run("Hi", thread="first")
-        await shared.run("Hi", thread="second")
-        await shared.run(resume=[decision("w1")], thread="second")
+@pytest.mark.usefixtures("talks")
+async def test_admin_and_exports_tell_agents_apart(shared: Client, user: Any, admin_client: Any):
     get = sync_to_async(admin_client.get)
     for model, number_of_first in (("assistant_conversation", 1), ("agui_run", 1), ("agui_auditrecord", 0)):
         page = reverse(f"admin:{model}_changelist")
@@ -127,6 +130,13 @@ async def test_admin_tells_agents_apart(client: Client, shared: Client, admin_cl
         detail = await get(reverse(f"admin:{model}_change", args=[rows[0].pk]))
         assert '<div class="readonly">shared</div>' in detail.content.decode()
 
+    output = StringIO()
+    await sync_to_async(call_command)("export_agent_data", user.get_username(), stdout=output)
+    threads = json.loads(output.getvalue())["threads"]
+    assert {one["thread_id"]: one.get("agent") for one in threads} == {"first": None, "second": "shared"}
+    of_shared = b"".join([chunk async for chunk in (await shared.get("export/"))])
+    assert [one["thread_id"] for one in json.loads(of_shared)["threads"]] == ["second"]
+
 
 async def test_limits_and_budgets_count_a_user_once(client: Client, shared: Client, settings: Any):
     user = client.user
@@ -137,40 +147,27 @@ async def test_limits_and_budgets_count_a_user_once(client: Client, shared: Clie
     assert (refused.status_code, json.loads(refused.content)["period"]) == (429, "day")
 
 
-async def test_export_has_what_all_agents_keep(client: Client, shared: Client, user: Any):
-    with script(say("One."), say("Two.")):
-        await client.run("Hi", thread="first")
-        await shared.run("Hi", thread="second")
-    output = StringIO()
-    await sync_to_async(call_command)("export_agent_data", user.get_username(), stdout=output)
-    threads = json.loads(output.getvalue())["threads"]
-    assert {one["thread_id"]: one.get("agent") for one in threads} == {"first": None, "second": "shared"}
-    of_shared = b"".join([chunk async for chunk in (await shared.get("export/"))])
-    assert [one["thread_id"] for one in json.loads(of_shared)["threads"]] == ["second"]
+def page(rf: Any, more: str = "") -> str:
+    template = Template(f'{{% include "agui/attributes.html" {more} %}}')
+    return template.render(Context({"request": rf.get("/")}))
 
 
-def test_page_names_its_agent(rf: Any):
-    page = Template('{% include "agui/attributes.html" with agent="billing" %}')
-    html = page.render(Context({"request": rf.get("/")}))
+def test_page_names_its_agent_if_there_are_several(rf: Any, settings: Any):
+    html = page(rf, 'with agent="billing"')
     assert 'endpoint="/billing/"' in html
     assert 'data-attachments-url="/billing/attachments/"' in html
     assert "/agent/" not in html
-
-
-def test_page_that_names_none_of_several_is_a_mistake(rf: Any):
-    page = Template('{% include "agui/attributes.html" %}')
     with pytest.raises(ImproperlyConfigured, match=r'agui, billing, shared.*agent="shared"'):
-        page.render(Context({"request": rf.get("/")}))
-
-
-def test_page_of_the_only_agent_needs_no_name(rf: Any, settings: Any):
-    settings.ROOT_URLCONF = "tests.urls"
-    page = Template('{% include "agui/attributes.html" %}')
-    assert 'endpoint="/agent/"' in page.render(Context({"request": rf.get("/")}))
-
-
-def test_agents_are_found_in_the_routes():
+        page(rf)
     assert mounted_agents() == {"agui": "agui", "billing": "billing", "shared": "shared"}
+    settings.ROOT_URLCONF = "tests.urls"
+    assert 'endpoint="/agent/"' in page(rf)
+
+
+def test_views_are_those_of_their_own_namespace():
+    assert str(get_urls(two_agents.view, "x/", namespace="x")[0].pattern) == "x/"
+    assert two_agents.view.namespace == "agui"
+    assert path("", two_agents.view).callback is two_agents.view
 
 
 @pytest.mark.parametrize("namespace", ["", "Billing", "a/b", "a:b", "1st", "b" * 51])
@@ -185,9 +182,3 @@ def test_scope_names_the_agent_and_the_owner(owner: str, namespace: str):
     scope = scope_of(owner, namespace)
     assert split_scope(scope) == (namespace, owner)
     assert owner_of(scope) == owner
-
-
-def test_views_are_those_of_their_own_namespace():
-    assert str(get_urls(two_agents.view, "x/", namespace="x")[0].pattern) == "x/"
-    assert two_agents.view.namespace == "agui"
-    assert path("", two_agents.view).callback is two_agents.view

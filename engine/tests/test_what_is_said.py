@@ -31,6 +31,14 @@ async def texts(client: Client, role: str = "user") -> list[str]:
     return [one["content"] for one in (await client.thread())["messages"] if one["role"] == role and one.get("content")]
 
 
+def roles(messages: list[dict]) -> list[str]:
+    return [one["role"] for one in messages]
+
+
+def contents_of(request: Any) -> list[Any]:
+    return [part.content for message in request.messages for part in message.parts if hasattr(part, "content")]
+
+
 ANSWERS = {
     "approved": ({"payload": {"approved": True}}, ["disk"], "wiped disk"),
     "denied": ({"payload": {"approved": False, "reason": "No."}}, [], "No."),
@@ -55,7 +63,7 @@ async def test_a_message_beside_an_answer_is_a_turn_after_it(client: Client, nam
     assert [type(part) for part in last[-2:]] == [ToolReturnPart, UserPromptPart]
     assert last[-1].content == "Paint it instead"
     stored = (await client.thread())["messages"]
-    assert [one["role"] for one in stored] == ["user", "assistant", "tool", "user", "assistant"]
+    assert roles(stored) == ["user", "assistant", "tool", "user", "assistant"]
     assert (stored[2]["content"], stored[3]["id"]) == (result, "u2")
     assert await texts(client) == ["Wipe the disk", "Paint it instead"]
     # The next turn has everything in its order, too.
@@ -65,21 +73,16 @@ async def test_a_message_beside_an_answer_is_a_turn_after_it(client: Client, nam
     assert kinds == ["UserPromptPart", "ToolCallPart", "ToolReturnPart", "UserPromptPart", "TextPart", "UserPromptPart"]
 
 
-async def test_known_messages_beside_an_answer_are_no_turn(client: Client):
-    """The .NET client sends them again."""
-    await pause(client)
-    with script(say("Wiped.")):
-        await client.run("", messages=[user("Wipe the disk", "u1")], resume=[decision("c1")])
-    assert await texts(client) == ["Wipe the disk"]
-    assert effects == ["disk"]
-
-
 async def test_an_answer_that_is_refused_stores_no_message(client: Client):
     await pause(client)
     asked["c9"] = "int-c9"
     events = await client.run("", messages=[user("And hello", "u2")], resume=[decision("c9")])
     assert events[-1]["code"] == "interrupt_unknown"
     assert await texts(client) == ["Wipe the disk"]
+    with script(say("Wiped.")):  # The .NET client sends known messages again: they are no turn
+        await client.run("", messages=[user("Wipe the disk", "u1")], resume=[decision("c1")])
+    assert await texts(client) == ["Wipe the disk"]
+    assert effects == ["disk"]
 
 
 async def test_a_message_denies_all_questions_at_once(client: Client):
@@ -94,13 +97,13 @@ async def test_a_message_denies_all_questions_at_once(client: Client):
         answer = {"status": "cancelled"} if is_form else {"status": "resolved", "payload": payload}
         resume.append({"interruptId": interrupt["id"], **answer})
     assert [one["status"] for one in resume] == ["resolved", "resolved", "cancelled"]
-    message = user("Not today.", "u2")
     with script(say("Fine.")) as model:
-        check_stream(await client.run("", messages=[message], resume=resume), calls=("c1", "c2", "c3"))
-    said = [part.content for one in model.requests[0].messages for part in one.parts if hasattr(part, "content")]
-    assert said == ["Tidy up", "Not today.", "Not today.", "The user declined to answer.", "Not today."]
+        events = await client.run("", messages=[user("Not today.", "u2")], resume=resume)
+    check_stream(events, calls=("c1", "c2", "c3"))
+    told = ["Tidy up", "Not today.", "Not today.", "The user declined to answer.", "Not today."]
+    assert contents_of(model.requests[0]) == told
     stored = (await client.thread())["messages"]
-    assert [one["role"] for one in stored] == ["user", "assistant", "tool", "tool", "tool", "user", "assistant"]
+    assert roles(stored) == ["user", "assistant", "tool", "tool", "tool", "user", "assistant"]
     assert effects == []
 
 
@@ -115,12 +118,9 @@ async def test_a_message_beside_an_answer_is_answered_again_and_edited(client: C
     for text in ("Paint it", "Paint it blue", "Paint it red"):
         with script(say(f"To {text}")) as model:
             await client.run("", messages=[user(text, "u2")])
-        contents = [
-            part.content for one in model.requests[0].messages for part in one.parts if hasattr(part, "content")
-        ]
-        assert contents == ["Wipe the disk", result, text]
+        assert contents_of(model.requests[0]) == ["Wipe the disk", result, text]
         stored = (await client.thread())["messages"]
-        assert [one["role"] for one in stored] == ["user", "assistant", "tool", "user", "assistant"]
+        assert roles(stored) == ["user", "assistant", "tool", "user", "assistant"]
         assert [one["content"] for one in stored[2:]] == [result, text, f"To {text}"]
     versions = (await client.thread())["branches"]["u2"]
     assert [one["text"] for one in versions] == ["Paint it", "Paint it", "Paint it blue", "Paint it red"]
@@ -146,31 +146,20 @@ async def test_an_edit_under_a_new_id_takes_the_place_of_the_message(client: Cli
     with script(say("To two and a half")) as model:
         await client.run("", messages=[*shown[:2], user("Two and a half", "other")])
     assert await texts(client) == ["One", "Two and a half"]
-    assert [part.content for message in model.requests[0].messages for part in message.parts] == [
-        "One",
-        "To One",
-        "Two and a half",
-    ]
+    assert contents_of(model.requests[0]) == ["One", "To One", "Two and a half"]
     # What it replaces is a version of it, and stays.
     thread = await client.thread()
     [versions] = thread["branches"].values()
     assert sorted((one["text"], one["current"]) for one in versions) == [("Two", False), ("Two and a half", True)]
 
 
-@pytest.mark.parametrize("shown", [[], ["u0", "u1"], ["u1"], ["unknown"]])
+@pytest.mark.parametrize("shown", [[], ["u0", "u1"], ["u1"], ["unknown"], ["u0", "", "u1"]])
 async def test_a_message_at_the_end_is_appended(client: Client, shown: list[str]):
+    """However a client names the answers."""
     await converse(client, "One", "Two")
-    before = [*(user("...", one) for one in shown), assistant("...", "a")]
+    before = [user("...", one) if one else assistant("To One", "x") for one in shown]
     with script(say("To three")):
-        await client.run("", messages=[*before, user("Three", "new")])
-    assert await texts(client) == ["One", "Two", "Three"]
-
-
-async def test_a_client_that_names_answers_in_its_own_way_is_at_the_end(client: Client):
-    await converse(client, "One", "Two")
-    messages = [user("One", "u0"), assistant("To One", "x"), user("Two", "u1"), assistant("To Two", "y")]
-    with script(say("To three")):
-        await client.run("", messages=[*messages, user("Three", "new")])
+        await client.run("", messages=[*before, assistant("...", "a"), user("Three", "new")])
     assert await texts(client) == ["One", "Two", "Three"]
 
 

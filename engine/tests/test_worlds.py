@@ -9,37 +9,23 @@ from typing import Any
 
 import pytest
 
-SIGNED = "django.contrib.sessions.backends.signed_cookies"
-DUMMY = {"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}}
+SETTINGS = {
+    "SESSION_ENGINE": "django.contrib.sessions.backends.signed_cookies",
+    "CACHES": {"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}},
+    "LANGUAGE_CODE": "de",
+    "USE_THOUSAND_SEPARATOR": True,
+}
+# No name, a UUID, a manager that hides who has left, in another database than the rest of the project.
+HARDEST = {"key": "uuid", "has_router": True, "settings": SETTINGS}
+OTHERS = [
+    *({"key": key} for key in ("uuid", "text", "row")),
+    {"key": "number", "settings": {"DEFAULT_AUTO_FIELD": "django.db.models.AutoField", "APPEND_SLASH": False}},
+]
 
 
 @pytest.mark.parametrize(
     "world",
-    [
-        # No name, a UUID, a manager that hides who has left, in another database than the rest of the project.
-        {
-            "key": "uuid",
-            "has_router": True,
-            "settings": {
-                "SESSION_ENGINE": SIGNED,
-                "CACHES": DUMMY,
-                "LANGUAGE_CODE": "de",
-                "USE_THOUSAND_SEPARATOR": True,
-            },
-        },
-        *(
-            pytest.param(world, marks=pytest.mark.nightly)
-            for world in (
-                {"key": "uuid"},
-                {"key": "text"},
-                {"key": "row"},
-                {
-                    "key": "number",
-                    "settings": {"DEFAULT_AUTO_FIELD": "django.db.models.AutoField", "APPEND_SLASH": False},
-                },
-            )
-        ),
-    ],
+    [HARDEST, *(pytest.param(world, marks=pytest.mark.nightly) for world in OTHERS)],
     ids=lambda world: world["key"],
 )
 def test_a_user_lives_in_another_world(world: dict[str, Any], tmp_path: Path):
