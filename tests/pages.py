@@ -1,6 +1,7 @@
 """What the tests of the page share: a model that does as it is told, a signed-in page, and how to use it."""
 
 import os
+import re
 import select
 import shutil
 import socket
@@ -37,68 +38,7 @@ FLAGS += ["--disable-gpu", "--disable-gpu-compositing", "--disable-software-rast
 # A microphone that beeps, and that every page may use.
 FLAGS += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
 
-# Answers word by word; "slow" stops halfway until the test has let it go on, "fail" fails on the first try.
-MODEL = """
-import asyncio
-import re
-from pathlib import Path
-from typing import Literal
-
-from pydantic import BaseModel, Field
-from pydantic_ai.models.function import DeltaToolCall, FunctionModel
-
-from agui import Question, tool
-from assistant.tools import registry
-
-failed = set()
-gate = Path(__file__).with_suffix(".gate")
-
-
-class Trip(BaseModel):
-    day: Literal["Monday", "Tuesday"]
-    people: int = 2
-    code: str | None = Field(None, pattern="^(X|Y)")  # A group: the browser leaves it to the server
-
-
-@tool(registry)
-def plan_trip() -> str:
-    "Plan a trip."
-    raise Question("When do you go?", answer=Trip)
-
-
-async def answer(messages, info):
-    prompts = [p.content for m in messages for p in m.parts if p.part_kind == "user-prompt"]
-    prompt = prompts[-1]
-    called = any(p.part_kind == "tool-return" for p in messages[-1].parts)
-    if "both" in prompt and not called:
-        yield {0: DeltaToolCall("add_task", '{"title": "one"}', tool_call_id=f"a{len(messages)}")}
-        yield {1: DeltaToolCall("delete_finished_tasks", "{}", tool_call_id=f"b{len(messages)}")}
-        return
-    if "trip" in prompt and not called:
-        yield {0: DeltaToolCall("plan_trip", "{}", tool_call_id=f"c{len(messages)}")}
-        return
-    if "read" in prompt and not called:
-        for index, one in enumerate(re.findall(r'"id": "(.+?)"', prompts[-2])):
-            yield {index: DeltaToolCall("read_attachment", f'{{"attachment_id": "{one}"}}', tool_call_id=f"r{index}")}
-        return
-    if "twice" in prompt and not called:
-        for index in range(2):
-            yield {index: DeltaToolCall("delete_finished_tasks", "{}", tool_call_id=f"d{index}-{len(messages)}")}
-        return
-    before = gate.stat().st_mtime_ns
-    for number in range(40 if "slow" in prompt else 4):
-        yield f"word{number} "
-        await asyncio.sleep(0.03 if "slow" in prompt else 0)
-        while number == 20 and gate.stat().st_mtime_ns == before:
-            await asyncio.sleep(0.03)
-        if "fail" in prompt and number == 2 and prompt not in failed:
-            failed.add(prompt)
-            raise RuntimeError("secret detail")
-    yield "end."
-
-
-model = FunctionModel(stream_function=answer)
-"""
+PHONE = {"viewport": {"width": 380, "height": 700}, "has_touch": True, "is_mobile": True}
 SLOW_ANSWER = " ".join(f"word{number}" for number in range(40)) + " end."
 
 
@@ -200,8 +140,8 @@ def launch_firefox(playwright: sync_api.Playwright, **options) -> Iterator[Brows
 
 @pytest.fixture(scope="session")
 def scripted_project(site: LiveProject) -> Iterator[LiveProject]:
-    """The same project, served by a second process with the model above."""
-    (site.path / "scripted.py").write_text(MODEL)
+    """The same project, served by a second process with the model of page_model.py."""
+    shutil.copy(Path(__file__).with_name("page_model.py"), site.path / "scripted.py")
     (site.path / "scripted.gate").touch()
     with serve(site.path, AGENT_MODEL="python:scripted.model") as live:
         yield live
@@ -251,9 +191,18 @@ def cookies_of(browser: Browser, live: LiveProject) -> dict:
 
 
 @pytest.fixture
-def chat(new_page: Callable[..., Page], site: LiveProject, signed_in: dict) -> Page:
-    """A signed-in page on the demo model."""
-    return new_page(site.url, storage_state=signed_in)
+def open_page(new_page: Callable[..., Page], site: LiveProject, signed_in: dict) -> Callable[..., Page]:
+    """Open signed-in pages on the demo model: `open_page(viewport=...)`, and with no path one that has yet to go."""
+
+    def open_page(path: str | None = "/", **options) -> Page:
+        return new_page("" if path is None else site.url + path, storage_state=signed_in, **options)
+
+    return open_page
+
+
+@pytest.fixture
+def chat(open_page: Callable[..., Page]) -> Page:
+    return open_page()
 
 
 @pytest.fixture
@@ -264,7 +213,7 @@ def dev_chat(new_page: Callable[..., Page], live_project: LiveProject) -> Page:
 
 @pytest.fixture
 def scripted(new_page: Callable[..., Page], scripted_project: LiveProject, signed_in: dict) -> Page:
-    """A signed-in page on the model above."""
+    """A signed-in page on the model of page_model.py."""
     return new_page(scripted_project.url, storage_state=signed_in)
 
 
@@ -367,6 +316,35 @@ def finished(page: Page) -> None:
     """Wait until the run has ended that has just begun: the button sends again."""
     drawn(page)
     expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
+
+
+def noted(page: Page, pick: Callable[[Request], object]) -> list:
+    """What this makes of the page's requests from now on."""
+    found: list = []
+
+    def note(request: Request) -> None:
+        if picked := pick(request):
+            found.append(picked)
+
+    page.on("request", note)
+    return found
+
+
+def asked(page: Page, pattern: str = "") -> list[str]:
+    """The addresses that the page asks for from now on."""
+    return noted(page, lambda request: re.search(pattern, request.url) and request.url)
+
+
+def runs_of(page: Page) -> list[dict]:
+    """The bodies of the runs that the page asks for from now on."""
+    return noted(page, lambda r: r.method == "POST" and r.url.endswith("/agent/") and r.post_data_json)
+
+
+def hold(page: Page, url: str | re.Pattern[str]) -> list[Route]:
+    """Hold these requests back: `first` waits for one of them."""
+    held: list[Route] = []
+    page.route(url, lambda route: held.append(route))
+    return held
 
 
 def first(page: Page, held: list[Route]) -> Route:

@@ -7,18 +7,39 @@ import re
 from collections.abc import Callable
 
 import pytest
+from page_events import (
+    FINISHED,
+    STARTED,
+    answer_with,
+    approval,
+    asking,
+    begun,
+    changed,
+    chunk,
+    custom,
+    ended,
+    failed,
+    keep_thread,
+    question,
+    show_answer,
+    shown,
+    waiting,
+)
 from pages import (
     SLOW_ANSWER,
     Page,
     Route,
     answers,
+    asked,
     drawn,
     expect,
     finished,
     first,
+    hold,
     message_box,
     new_chat,
     origin,
+    runs_of,
     say,
     seen,
     sign_in,
@@ -35,8 +56,7 @@ pytestmark = pytest.mark.browser
 def test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_other_host(new_page, site):
     page = new_page(site.url)
     assert "/login/" in page.url
-    requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
+    requests = asked(page)
     page.get_by_label("Username").fill("nobody")
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
@@ -78,23 +98,13 @@ def test_answers_cards_and_reasoning_are_elements_that_nothing_was_parsed_for(ch
     assert chat.evaluate("window.refused") is None
 
 
-def test_enter_sends_but_not_that_of_shift_or_of_an_input_method(chat):
-    message_box(chat).press_sequentially("first line")
-    message_box(chat).press("Shift+Enter")
-    message_box(chat).press_sequentially("日本")
-    for init in ("isComposing: true", "keyCode: 229"):
-        message_box(chat).evaluate(
-            f"(input) => input.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'Enter', bubbles: true, {init} }}))"
-        )
-    drawn(chat)
-    expect(chat.locator(".bubble")).to_have_count(0)
-    message_box(chat).press("Enter")
-    expect(chat.locator(".bubble")).to_have_text("first line\n日本", use_inner_text=True)
-    expect(message_box(chat)).to_have_value("")
-
-
-def test_escape_stops_the_run_and_keeps_the_text(scripted):
-    say(scripted, "slow")
+def test_enter_sends_and_escape_stops_the_run_and_keeps_the_text(scripted):
+    message_box(scripted).press_sequentially("slow")
+    message_box(scripted).press("Shift+Enter")
+    message_box(scripted).press_sequentially("日本")
+    message_box(scripted).press("Enter")
+    expect(scripted.locator(".bubble")).to_have_text("slow\n日本", use_inner_text=True)
+    expect(message_box(scripted)).to_have_value("")
     expect(scripted.locator(".assistant .prose")).to_contain_text("word2")
     message_box(scripted).press("Escape")
     expect(scripted.get_by_text("Stopped.")).to_be_visible()
@@ -144,15 +154,14 @@ def test_several_questions_are_answered_in_one_request(scripted):
     expect_statuses(scripted, "success", "success")
     say(scripted, "delete twice")
     expect(scripted.get_by_role("button", name="Approve")).to_have_count(2)
-    resumes: list[list] = []
-    scripted.on("request", lambda r: resumes.append(r.post_data_json["resume"]) if r.url.endswith("/agent/") else None)
+    runs = runs_of(scripted)
     scripted.get_by_role("button", name="Deny").first.click()
     scripted.get_by_label("Reason").press("Enter")
     expect(scripted.get_by_text("1 more to decide")).to_be_visible()
-    assert resumes == []
+    assert runs == []
     scripted.get_by_role("button", name="Approve").last.click()
     finished(scripted)
-    assert [[entry["payload"]["approved"] for entry in resume] for resume in resumes] == [[False, True]]
+    assert [[entry["payload"]["approved"] for entry in run["resume"]] for run in runs] == [[False, True]]
     for _ in range(2):
         expect_statuses(scripted, "success", "success", "denied", "success")
         scripted.reload()
@@ -192,8 +201,6 @@ def test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools(scripted):
 
 # --- Questions
 
-STARTED = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
-FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
 # As pydantic describes a model with these fields.
 BOOKING = {
     "title": "Booking",
@@ -218,50 +225,9 @@ BOOKING = {
 }
 
 
-def tool_call(call_id: str, name: str, arguments: dict) -> list[dict]:
-    return [
-        {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name, "parentMessageId": "m"},
-        {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": json.dumps(arguments)},
-        {"type": "TOOL_CALL_END", "toolCallId": call_id},
-    ]
-
-
-def question(interrupt_id: str, schema: dict | None = None, **fields) -> dict:
-    schemas = {} if schema is None else {"responseSchema": schema}
-    return {"id": interrupt_id, "reason": "input_required", "message": f"Question {interrupt_id}?"} | schemas | fields
-
-
-def approval(interrupt_id: str, call_id: str, **fields) -> dict:
-    return {"id": interrupt_id, "reason": "tool_call", "toolCallId": call_id, "message": "Really?"} | fields
-
-
-def asking(*interrupts: dict, calls: tuple[str, ...] = ()) -> list[dict]:
-    """A run that ends with open interrupts."""
-    events = [event for call_id in calls for event in tool_call(call_id, "book_room", {"hotel": "Sacher"})]
-    return [STARTED, *events, FINISHED | {"outcome": {"type": "interrupt", "interrupts": interrupts}}]
-
-
-def stub_runs(page: Page, *runs: list[dict]) -> list[dict]:
-    """Answer each run with the next of these streams; what was sent."""
-    sent: list[dict] = []
-
-    def answer(route: Route) -> None:
-        sent.append(route.request.post_data_json)
-        body = "".join(f"id: r:{n}\ndata: {json.dumps(event)}\n\n" for n, event in enumerate(runs[len(sent) - 1]))
-        route.fulfill(content_type="text/event-stream", body=body)
-
-    page.route("**/agent/", answer)
-    return sent
-
-
-def stub_thread(page: Page, messages: list[dict], pending: list[dict], **more: object) -> None:
-    thread = {"messages": messages, "pending": pending, "state": {}, "running": False, "title": ""} | more
-    page.route(re.compile(r"/agent/threads/[^/]+/$"), lambda route: route.fulfill(json=thread))
-
-
-def ask(page: Page, *interrupts: dict, calls: tuple[str, ...] = ()) -> list[dict]:
+def ask(page: Page, *interrupts: dict) -> list[dict]:
     """Say something that makes the agent ask, and then be content with the answers; what was sent."""
-    sent = stub_runs(page, asking(*interrupts, calls=calls), [STARTED, FINISHED])
+    sent = answer_with(page, asking(*interrupts), [STARTED, FINISHED])
     say(page, "hello")
     expect(page.get_by_role("group", name=interrupts[0]["message"])).to_be_visible()
     return sent
@@ -272,7 +238,7 @@ def send_answer(page: Page) -> None:
 
 
 def test_question_becomes_a_form_and_asks_only_for_what_is_required(chat):
-    sent = ask(chat, question("q", BOOKING, toolCallId="c"), calls=("c",))
+    sent = ask(chat, question("q", BOOKING, toolCallId="c"))
     card = chat.locator(".tool")
     expect(card).to_contain_text("Needs your answer")
     expect(card.get_by_label("Guest")).to_have_accessible_description("As in the passport.")
@@ -368,28 +334,26 @@ def test_questions_for_one_value_each_are_answered_by_mouse_or_keyboard(chat):
 
 def test_question_has_the_focus_although_its_place_comes_late(dev_chat: Page, live_project):
     chat = dev_chat
-    held: list[Route] = []
-    for late, calls in (("tools/card", ("c",)), ("approvals/standing-questions", ())):
+    for late, fields in (("tools/card", {"toolCallId": "c"}), ("approvals/standing-questions", {})):
         chat.goto(live_project.url)
         chat.evaluate("async () => void (await import('/static/agui/approvals/question.js'))")
-        chat.route(f"**/{late}.js", lambda route: held.append(route))
-        stub_runs(chat, asking(question("q", toolCallId="c"), calls=calls))
+        held = hold(chat, f"**/{late}.js")
+        answer_with(chat, asking(question("q", **fields)))
         say(chat, "hello")
         expect(chat.locator(".composer")).to_have_attribute("data-status", "waiting")
         drawn(chat)
         first(chat, held).continue_()
         expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
-        held.clear()
         chat.unroute(f"**/{late}.js")
 
 
 def test_approvals_and_questions_are_answered_together_and_keep_what_is_typed(chat):
-    sent = ask(chat, approval("a", "c"), question("q", toolCallId="d"), question("alone"), calls=("c", "d"))
+    sent = ask(chat, approval("a"), question("q", toolCallId="d"), question("alone"))
     first, last = chat.get_by_role("group", name="Question q?"), chat.get_by_role("group", name="Question alone?")
     first.get_by_label("Your answer").fill("old")
     first.get_by_role("button", name="Send answer").click()
     expect(chat.get_by_text("2 more to decide")).to_be_visible()
-    expect(chat.get_by_role("group", name="Really?")).to_be_focused()
+    expect(chat.get_by_role("group", name="Publish a?")).to_be_focused()
     # An answer that is changed is none until it is sent again.
     first.get_by_label("Your answer").fill("new")
     expect(chat.get_by_text("3 more to decide")).to_be_visible()
@@ -407,7 +371,8 @@ def test_approvals_and_questions_are_answered_together_and_keep_what_is_typed(ch
     ]
     # A question about an unknown call stands alone.
     new_chat(chat)
-    ask(chat, question("q", toolCallId="unknown"), question("other"))
+    answer_with(chat, [STARTED, waiting(question("q", toolCallId="unknown"), question("other"))])
+    say(chat, "hello")
     box = chat.get_by_role("group", name="Question q?").get_by_label("Your answer")
     box.press_sequentially("half a ")
     chat.locator("agui-chat").evaluate("e => e.session.dispatchEvent(new CustomEvent('change'))")
@@ -425,12 +390,12 @@ def test_approvals_and_questions_are_answered_together_and_keep_what_is_typed(ch
 PAST = "2020-01-01T00:00:00Z"
 
 
-def test_what_has_expired_can_only_be_dismissed_even_if_it_does_while_it_is_shown(new_page, site, signed_in):
-    page = new_page(storage_state=signed_in)
+def test_what_has_expired_can_only_be_dismissed_even_if_it_does_while_it_is_shown(open_page, site):
+    page = open_page(None)
     page.clock.install()
     page.goto(site.url)
-    sent = ask(page, approval("a", "c", expiresAt=PAST), question("q", BOOKING, expiresAt=PAST), calls=("c",))
-    for name in ("Really?", "Question q?"):
+    sent = ask(page, approval("a", expiresAt=PAST), question("q", BOOKING, expiresAt=PAST))
+    for name in ("Publish a?", "Question q?"):
         group = page.get_by_role("group", name=name)
         expect(group).to_contain_text("expired")
         expect(group.get_by_role("button")).to_have_text(["Dismiss"])
@@ -439,12 +404,12 @@ def test_what_has_expired_can_only_be_dismissed_even_if_it_does_while_it_is_show
     assert sent[1]["resume"] == [{"interruptId": name, "status": "cancelled"} for name in ("a", "q")]
     new_chat(page)
     soon = page.evaluate("new Date(Date.now() + 3600_000).toISOString()")
-    sent = ask(page, approval("a", "c", expiresAt=soon), question("q"), calls=("c",))
+    sent = ask(page, approval("a", expiresAt=soon), question("q"))
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_text("1 more to decide")).to_be_visible()
     page.clock.fast_forward("01:00:01")
     expect(page.get_by_text("2 more to decide")).to_be_visible()
-    expect(page.get_by_role("group", name="Really?").get_by_role("button")).to_have_text(["Dismiss"])
+    expect(page.get_by_role("group", name="Publish a?").get_by_role("button")).to_have_text(["Dismiss"])
     page.get_by_role("button", name="Skip").click()
     page.get_by_role("button", name="Dismiss").click()
     finished(page)
@@ -452,9 +417,8 @@ def test_what_has_expired_can_only_be_dismissed_even_if_it_does_while_it_is_show
 
 
 def test_refused_answer_brings_the_questions_that_are_really_open(chat):
-    refusal = {"type": "RUN_ERROR", "message": "Not this one.", "code": "interrupt_unknown"}
-    stub_runs(chat, asking(question("q")), [STARTED, refusal])
-    stub_thread(chat, [{"id": "u", "role": "user", "content": "as stored"}], [question("really open")])
+    answer_with(chat, asking(question("q")), [STARTED, failed("Not this one.", "interrupt_unknown")])
+    keep_thread(chat, {"id": "u", "role": "user", "content": "as stored"}, pending=[question("really open")])
     say(chat, "hello")
     chat.get_by_role("button", name="Skip").click()
     expect(chat.get_by_role("group", name="Question really open?")).to_be_visible()
@@ -463,13 +427,13 @@ def test_refused_answer_brings_the_questions_that_are_really_open(chat):
     expect(chat.get_by_role("button", name="Try again")).to_have_count(0)
     expect(chat.locator(".bubble")).to_have_text("as stored")
     # What was typed stays, in a question that stands alone and in one that is in the card of its tool.
-    for calls in ((), ("c",)):
+    call = {"id": "c", "type": "function", "function": {"name": "publish", "arguments": "{}"}}
+    for messages, fields in (([], {}), ([{"id": "p", "role": "assistant", "toolCalls": [call]}], {"toolCallId": "c"})):
         new_chat(chat)
-        open_question = question("q", toolCallId="c")
-        refusal = [STARTED, {"type": "RUN_ERROR", "message": "Not in this form.", "code": "invalid_resume"}]
-        sent = stub_runs(chat, asking(open_question, calls=calls), refusal, [STARTED, FINISHED])
-        call = {"id": "c", "type": "function", "function": {"name": "book_room", "arguments": "{}"}}
-        stub_thread(chat, [{"id": "m", "role": "assistant", "toolCalls": [call]}] if calls else [], [open_question])
+        open_question = question("q", **fields)
+        refusal = [STARTED, failed("Not in this form.", "invalid_resume")]
+        sent = answer_with(chat, asking(open_question), refusal, [STARTED, FINISHED])
+        keep_thread(chat, *messages, pending=[open_question])
         say(chat, "hello")
         chat.get_by_label("Your answer").fill("many words")
         send_answer(chat)
@@ -483,9 +447,9 @@ def test_refused_answer_brings_the_questions_that_are_really_open(chat):
 
 
 def test_message_to_a_conversation_that_waits_is_given_back_with_its_files(chat):
-    refusal = [STARTED, {"type": "RUN_ERROR", "message": "Answer first.", "code": "interrupt_pending"}]
-    stub_runs(chat, refusal)
-    stub_thread(chat, [], [question("q")])
+    refusal = [STARTED, failed("Answer first.", "interrupt_pending")]
+    answer_with(chat, refusal)
+    keep_thread(chat, pending=[question("q")])
     say(chat, "my words")
     expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
     expect(message_box(chat)).to_have_value("my words")
@@ -493,7 +457,7 @@ def test_message_to_a_conversation_that_waits_is_given_back_with_its_files(chat)
     expect(chat.get_by_role("alert")).to_contain_text("Answer first.")
     new_chat(chat)
     message_box(chat).fill("")
-    stub_runs(chat, refusal)
+    answer_with(chat, refusal)
     attached(chat, notes_txt=b"notes")
     send_button(chat).click()
     expect(chat.get_by_role("group", name="Question q?")).to_be_visible()
@@ -509,8 +473,8 @@ LINES = """(element) => {
 }"""
 
 
-def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(new_page, site, signed_in):
-    page = new_page(site.url, viewport={"width": 380, "height": 780}, storage_state=signed_in)
+def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(open_page):
+    page = open_page(viewport={"width": 380, "height": 780})
     say(page, "delete finished tasks")
     expect(page.get_by_role("button", name="Approve")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
@@ -523,10 +487,7 @@ def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(new_page, site
     assert page.locator(".log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     new_chat(page)
     row = "| 2026-12-24T10:00:00 | 1,240.50 | a long remark of a customer about the colour of the parcel |"
-    text = f"| when | total | what |\n|---|---:|:---:|\n{row}"
-    answer = {"messageId": "m", "type": "TEXT_MESSAGE_CONTENT", "delta": text}
-    stub_runs(page, [STARTED, {"messageId": "m", "type": "TEXT_MESSAGE_START", "role": "assistant"}, answer, FINISHED])
-    say(page, "hello")
+    show_answer(page, f"| when | total | what |\n|---|---:|:---:|\n{row}")
     # Columns keep their alignment, and figures do not break.
     cells = page.locator("agui-chat .prose td")
     expect(cells).to_have_count(3)
@@ -539,22 +500,19 @@ def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(new_page, site
 
 
 def test_what_is_unknown_is_folded_json_or_nothing_and_never_markup(chat, site):
-    activity = {"messageId": "p", "activityType": "made-up"}
-    stub_runs(
-        chat,
-        [
-            STARTED,
-            {"type": "ACTIVITY_SNAPSHOT", "content": {"done": 1}} | activity,
-            {"type": "ACTIVITY_DELTA", "patch": [{"op": "replace", "path": "/done", "value": 2}]} | activity,
-            {"type": "ACTIVITY_DELTA", "patch": [{"op": "replace", "path": "/no/where", "value": 2}]} | activity,
-            {"type": "ACTIVITY_SNAPSHOT", "messageId": "q", "content": None},
-            {"type": "CUSTOM", "name": "anything", "value": None},
-            {"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/no/where", "value": 2}]},
-            {"type": "NEW_IN_2.0"},
-            {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "Still here."},
-            FINISHED,
-        ],
-    )
+    events = [
+        STARTED,
+        shown("made-up", {"done": 1}),
+        changed("made-up", "/done", 2),
+        changed("made-up", "/no/where", 2),
+        {"type": "ACTIVITY_SNAPSHOT", "messageId": "q", "content": None},
+        custom("anything", None),
+        {"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/no/where", "value": 2}]},
+        {"type": "NEW_IN_2.0"},
+        chunk("Still here."),
+        FINISHED,
+    ]
+    answer_with(chat, events)
     say(chat, "hello")
     expect(chat.locator(".assistant .prose")).to_have_text("Still here.")
     activity_view = chat.locator(".activity").first
@@ -564,14 +522,8 @@ def test_what_is_unknown_is_folded_json_or_nothing_and_never_markup(chat, site):
     # Names and texts of tools.
     new_chat(chat)
     markup = '<img src=x onerror="window.pwned=1">'
-    events = [
-        STARTED,
-        *tool_call("c", markup, {markup: markup}),
-        {"type": "TOOL_CALL_RESULT", "messageId": "n", "toolCallId": "c", "content": markup},
-        {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": markup, "content": {markup: markup}},
-        {"type": "RUN_ERROR", "message": markup, "code": markup},
-    ]
-    stub_runs(chat, events)
+    calls = [*begun("c", markup, {markup: markup}), ended("c", markup)]
+    answer_with(chat, [STARTED, *calls, shown(markup, {markup: markup}), failed(markup, markup)])
     say(chat, markup)
     expect(chat.get_by_role("alert")).to_contain_text(markup)
     expect(chat.locator(".bubble")).to_have_text(markup)
@@ -589,17 +541,14 @@ def test_what_is_unknown_is_folded_json_or_nothing_and_never_markup(chat, site):
         {"id": "a", "role": "assistant", "content": "Planned."},
     ]
     branches = {"u": [{"id": "e1", "text": "plan", "current": True}, {"id": "e2", "text": "no", "current": False}]}
-    stub_thread(chat, messages, [], branches=branches)
+    keep_thread(chat, *messages, branches=branches)
     chat.goto(f"{site.url}/?thread=t")
     expect(chat.locator(".assistant .prose")).to_have_text("Planned.")
     expect(sent_file(chat, "old.txt")).to_be_visible()
     chat.locator(".activity summary").click()
     expect(chat.locator(".activity pre")).to_have_text('{\n  "done": 2\n}', use_inner_text=True)
-    assert chat.locator(".message").evaluate_all("all => all.map(one => one.classList[1])") == [
-        "user",
-        "activity",
-        "assistant",
-    ]
+    kinds = chat.locator(".message").evaluate_all("all => all.map(one => one.classList[1])")
+    assert kinds == ["user", "activity", "assistant"]
 
 
 # --- Skills
@@ -613,12 +562,9 @@ TYPED_AT_ONCE = """input => {
 }"""
 
 
-def test_palette_is_used_with_the_keyboard_even_if_it_comes_late(new_page, site, signed_in):
-    page = new_page(storage_state=signed_in)
-    palette: list[Route] = []
-    skills: list[Route] = []
-    page.route(re.compile(r"/palette[.\w]*\.js"), lambda route: palette.append(route))
-    page.route("**/agent/skills/", lambda route: skills.append(route))
+def test_palette_is_used_with_the_keyboard_even_if_it_comes_late(open_page, site):
+    page = open_page(None)
+    palette, skills = hold(page, re.compile(r"/palette[.\w]*\.js")), hold(page, "**/agent/skills/")
     page.goto(site.url)
     first(page, skills)
     box, options = message_box(page), page.get_by_role("option")
@@ -831,8 +777,7 @@ def test_files_are_refused_pasted_and_tried_again_if_they_were_lost(chat, tmp_pa
         expect(ready).to_have_count(count)
     # A file over the limit is not even sent.
     limit = int(chat.locator("agui-chat").get_attribute("data-max-upload-bytes"))
-    uploads: list[str] = []
-    chat.on("request", lambda request: uploads.append(request.url) if "/attachments/" in request.url else None)
+    uploads = asked(chat, "/attachments/")
     with (tmp_path / "big.pdf").open("wb") as big:
         big.truncate(limit + 1)
     chat.locator("input[type=file]").set_input_files(tmp_path / "big.pdf")
@@ -849,8 +794,7 @@ def test_files_are_refused_pasted_and_tried_again_if_they_were_lost(chat, tmp_pa
 
 def test_progress_is_told_and_a_message_waits_for_its_files(chat):
     hurry = crawl(chat)
-    runs: list[str] = []
-    chat.on("request", lambda request: runs.append(request.url) if request.url.endswith("/agent/") else None)
+    runs = runs_of(chat)
     # To remove a file stops its upload.
     attach(chat, big_pdf=BIG)
     expect(chat.get_by_role("progressbar")).not_to_have_js_property("value", 0)
@@ -888,19 +832,32 @@ def test_progress_is_told_and_a_message_waits_for_its_files(chat):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        ({"json": {"error": "too_large", "message": "At most 5 bytes."}}, "At most 5 bytes."),
-        ({"body": "<h1>413</h1>", "content_type": "text/html"}, re.compile("too large.$")),
-    ],
-    ids=["ours", "a proxy's"],
-)
-def test_server_says_that_a_file_is_too_large(chat, answer, reason):
-    chat.route("**/agent/attachments/", lambda route: route.fulfill(status=413, **answer))
-    attach(chat, big_pdf=b"%PDF-")
-    expect(chip(chat, "big.pdf")).to_contain_text(reason)
-    expect(chat.get_by_role("button", name="Try big.pdf again")).to_have_count(0)
+def test_what_the_server_says_of_a_file_is_told(chat):
+    def refuse(**answer) -> None:
+        chat.route("**/agent/attachments/", lambda route: route.fulfill(status=413, **answer), times=1)
+        attach(chat, big_pdf=b"%PDF-")
+
+    ours = {"json": {"error": "too_large", "message": "At most 5 bytes."}}
+    of_a_proxy = {"body": "<h1>413</h1>", "content_type": "text/html"}
+    for answer, reason in ((ours, "At most 5 bytes."), (of_a_proxy, re.compile("too large.$"))):
+        refuse(**answer)
+        expect(chip(chat, "big.pdf")).to_contain_text(reason)
+        expect(chat.get_by_role("button", name="Try big.pdf again")).to_have_count(0)
+        chat.get_by_role("button", name="Remove big.pdf").click()
+    chat.locator("agui-chat").evaluate("e => { e.getHeaders = () => ({}); }")
+    attach(chat, notes_txt=b"notes")
+    expect(chip(chat, "notes.txt")).to_contain_text("CSRF token is missing")
+    chat.locator("agui-chat").evaluate("e => { delete e.getHeaders; }")
+    with chat.expect_response("**/agent/attachments/") as uploaded:
+        chat.get_by_role("button", name="Try notes.txt again").click()
+    expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
+    # One that is gone.
+    say(chat, "list tasks")
+    finished(chat)
+    token = chat.evaluate("document.querySelector('agui-chat').getHeaders()")
+    chat.request.delete(origin(chat) + uploaded.value.json()["url"], headers=token | {"Referer": chat.url})
+    sent_file(chat, "notes.txt").click()
+    expect(chat.locator(".user .file").get_by_text("There is no such attachment.")).to_be_visible()
 
 
 @pytest.mark.nightly
@@ -917,29 +874,7 @@ def test_removing_a_file_deletes_what_was_uploaded(chat):
 
 
 @pytest.mark.nightly
-def test_upload_without_the_csrf_token_is_refused(chat):
-    chat.locator("agui-chat").evaluate("e => { e.getHeaders = () => ({}); }")
-    attach(chat, notes_txt=b"notes")
-    expect(chip(chat, "notes.txt")).to_contain_text("CSRF token is missing")
-    chat.locator("agui-chat").evaluate("e => { delete e.getHeaders; }")
-    chat.get_by_role("button", name="Try notes.txt again").click()
-    expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
-
-
-@pytest.mark.nightly
-def test_files_go_up_and_down_with_a_token_alone(chat, site):
-    chat.context.clear_cookies()
-    header = f"Bearer {site.token}"
-    chat.locator("agui-chat").evaluate("(e, header) => { e.getHeaders = () => ({ Authorization: header }); }", header)
-    attached(chat, notes_txt=b"notes")
-    say(chat, "list tasks")
-    with chat.expect_download() as download:
-        sent_file(chat, "notes.txt").click()
-    assert download.value.path().read_bytes() == b"notes"
-
-
-@pytest.mark.nightly
-def test_files_of_somebody_who_was_signed_out_meanwhile(chat):
+def test_files_go_up_and_down_with_a_token_alone_and_not_for_who_is_signed_out(chat, site):
     attached(chat, notes_txt=b"notes")
     seen(chat, "list tasks")
     chat.context.clear_cookies()
@@ -949,18 +884,14 @@ def test_files_of_somebody_who_was_signed_out_meanwhile(chat):
     sent_file(chat, "notes.txt").click()
     expect(chat.get_by_role("alert").get_by_role("link", name="Sign in")).to_be_visible()
     expect(chat.locator(".user")).to_have_count(0)
-
-
-@pytest.mark.nightly
-def test_file_that_is_gone_is_told(chat):
-    with chat.expect_response("**/agent/attachments/") as uploaded:
-        attached(chat, notes_txt=b"notes")
+    header = f"Bearer {site.token}"
+    chat.locator("agui-chat").evaluate("(e, header) => { e.getHeaders = () => ({ Authorization: header }); }", header)
+    chat.locator("agui-chat").evaluate("e => e.newChat()")
+    attached(chat, notes_txt=b"notes")
     say(chat, "list tasks")
-    finished(chat)
-    token = chat.evaluate("document.querySelector('agui-chat').getHeaders()")
-    chat.request.delete(origin(chat) + uploaded.value.json()["url"], headers=token | {"Referer": chat.url})
-    sent_file(chat, "notes.txt").click()
-    expect(chat.locator(".user .file").get_by_text("There is no such attachment.")).to_be_visible()
+    with chat.expect_download() as download:
+        sent_file(chat, "notes.txt").click()
+    assert download.value.path().read_bytes() == b"notes"
 
 
 def take_attribute(page: Page, name: str) -> None:
@@ -973,8 +904,8 @@ def take_attribute(page: Page, name: str) -> None:
     page.route(re.compile(r"/(\?thread=.*)?$"), without)
 
 
-def test_a_part_that_fails_adds_nothing_and_the_chat_goes_on(new_page, site, signed_in):
-    page = new_page(storage_state=signed_in)
+def test_a_part_that_fails_adds_nothing_and_the_chat_goes_on(open_page, site):
+    page = open_page(None)
     body = "export function join() { throw new Error('Of a part') }"
     page.route("**/failing.js", lambda route: route.fulfill(body=body, content_type="text/javascript"))
 
@@ -994,17 +925,16 @@ def test_a_part_that_fails_adds_nothing_and_the_chat_goes_on(new_page, site, sig
     assert len(errors) == 2
 
 
-def test_page_without_the_modules_of_parts_offers_nothing_of_them(new_page, site, signed_in):
-    page = new_page(storage_state=signed_in)
+def test_page_without_the_modules_of_parts_offers_nothing_of_them(open_page, site):
+    page = open_page(None)
     take_attribute(page, "data-modules")
     warnings: list[str] = []
-    requests: list[str] = []
     page.on("console", lambda message: warnings.append(message.text) if "agui-chat" in message.text else None)
-    page.on("request", lambda request: requests.append(request.url))
+    requests = asked(page, "/static/agui_")
     files = {"attachments": [{"id": "1", "name": "notes.txt"}]}
     more = {"sources": [{"number": 1, "title": "Hours"}], "follow_ups": ["And then?"]}
-    question = {"id": "u", "role": "user", "content": "notes.txt", "metadata": files}
-    stub_thread(page, [question, {"id": "a", "role": "assistant", "content": "At nine [1].", "metadata": more}], [])
+    said = {"id": "u", "role": "user", "content": "notes.txt", "metadata": files}
+    keep_thread(page, said, {"id": "a", "role": "assistant", "content": "At nine [1].", "metadata": more})
     page.goto(f"{site.url}/?thread=t")
     expect(page.get_by_role("button", name="Copy the answer")).to_be_visible()
     expect(page.locator(".bubble")).to_have_text("notes.txt")
@@ -1013,7 +943,7 @@ def test_page_without_the_modules_of_parts_offers_nothing_of_them(new_page, site
         expect(page.get_by_role("button", name=name)).to_have_count(0)
     expect(page.locator(".file, .sources")).to_have_count(0)
     assert warnings == []
-    assert [url for url in requests if "/static/agui_" in url] == []
+    assert requests == []
     # A message that comes back keeps its words.
     page.route("**/agent/", lambda route: route.fulfill(status=401, json={"code": "unauthorized"}))
     page.locator("agui-chat").evaluate("chat => chat.sendMessage('notes.txt', [{ id: '1', name: 'notes.txt' }])")
@@ -1021,8 +951,8 @@ def test_page_without_the_modules_of_parts_offers_nothing_of_them(new_page, site
 
 
 @pytest.mark.nightly
-def test_page_without_attachments_knows_nothing_of_files(new_page, site, signed_in):
-    page = new_page(storage_state=signed_in)
+def test_page_without_attachments_knows_nothing_of_files(open_page, site):
+    page = open_page(None)
     take_attribute(page, "data-attachments-url")
     page.goto(site.url)
     message_box(page).wait_for()
@@ -1034,7 +964,7 @@ def test_page_without_attachments_knows_nothing_of_files(new_page, site, signed_
     }""")
     assert untouched
     files = {"attachments": [{"id": "1", "name": "notes.txt"}]}
-    stub_thread(page, [{"id": "u", "role": "user", "content": "notes.txt", "metadata": files}], [])
+    keep_thread(page, {"id": "u", "role": "user", "content": "notes.txt", "metadata": files})
     page.goto(f"{site.url}/?thread=t")
     expect(page.locator(".bubble")).to_have_text("notes.txt")
     # What would show them has come.
@@ -1044,8 +974,8 @@ def test_page_without_attachments_knows_nothing_of_files(new_page, site, signed_
 
 
 @pytest.mark.nightly
-def test_files_fit_on_a_phone(new_page, site, signed_in):
-    page = new_page(site.url, viewport={"width": 380, "height": 780}, storage_state=signed_in)
+def test_files_fit_on_a_phone(open_page):
+    page = open_page(viewport={"width": 380, "height": 780})
     name = f"{'a very long name of a file ' * 5}.txt"
     page.locator("input[type=file]").set_input_files([{"name": name, "mimeType": "", "buffer": b"x"}])
     expect(chip(page, "a very long name")).to_have_attribute("data-status", "ready")
@@ -1064,8 +994,7 @@ def test_files_fit_on_a_phone(new_page, site, signed_in):
 
 
 def test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing(scripted, go_on):
-    posts: list[str] = []
-    scripted.on("request", lambda r: posts.append(r.url) if r.method == "POST" and r.url.endswith("/agent/") else None)
+    runs = runs_of(scripted)
     say(scripted, "slow")
     expect(scripted.locator(".assistant .prose")).to_contain_text("word5")
     scripted.reload()
@@ -1075,5 +1004,5 @@ def test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing(scripted, go_on
     finished(scripted)
     assert answers(scripted) == [SLOW_ANSWER]
     assert scripted.locator(".bubble").all_inner_texts() == ["slow"]
-    assert len(posts) == 1
+    assert len(runs) == 1
     assert [text.strip() for text in stored_texts(scripted, "assistant")] == [SLOW_ANSWER]

@@ -43,7 +43,8 @@ test("a pie of what no pie can show is bars", () => {
 });
 
 for (const content of [
-  null, 5, "x", [], {}, { series: [{ values: ["x"] }] }, { series: [{ values: [{}] }] }, { series: [{ values: [1e301] }] }, { series: [{ values: new Array(5001) }] },
+  null, 5, "x", [], {}, { type: "bar" }, { series: [null] }, { series: { length: 1e9 } }, { series: [{ values: { length: 1e9 } }] }, { labels: "abc", series: [{ values: [1] }] },
+  { labels: ["a"], series: new Array(1000).fill({ values: [1] }) }, { type: "toString", series: [{}] }, { series: [{ values: ["x"] }] }, { series: [{ values: [{}] }] }, { series: [{ values: [1e301] }] }, { series: [{ values: new Array(5001) }] },
   { series: new Array(13).fill({ values: [1] }) }, { series: [{ values: [true] }] }, { type: "__proto__", series: [{ values: [1] }] }, { type: {}, series: [{ values: [1] }] },
 ]) {
   test(`${JSON.stringify(content)?.slice(0, 60)} is no chart`, () => assert.throws(() => readChart(content), TypeError));
