@@ -1,9 +1,14 @@
-"""What tests do in a project: run its commands, edit its files, commit them, and look at all of them."""
+"""What tests do in a project: run its commands and servers, edit its files, commit them, and look at all of them."""
 
+import os
+import signal
 import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
-from servers import project_environment
+from servers import project_environment, wait_until_healthy
 
 AUTHOR = ["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "core.excludesFile="]
 
@@ -39,6 +44,30 @@ def python(project: Path, code: str) -> str:
 
 def make(project: Path, *arguments: str, status: int | None = 0, **settings: str) -> subprocess.CompletedProcess[str]:
     return execute(project, "make", *arguments, status=status, **settings)
+
+
+@contextmanager
+def serving(
+    command: Sequence[str | Path], directory: Path, port: int, log: Path, environment: dict[str, str], stdin: str = ""
+) -> Iterator[int]:
+    """Run what serves at a port until the block ends. Then Ctrl-C ends it and all that it has begun."""
+    with log.open("wb") as output, TemporaryFile() as answers:
+        answers.write(stdin.encode())
+        answers.seek(0)
+        streams = {"stdin": answers, "stdout": output, "stderr": output}
+        process = subprocess.Popen(command, cwd=directory, env=environment, start_new_session=True, **streams)
+    try:
+        wait_until_healthy(port, process, log, seconds=900)  # pip may have to install all of it.
+        yield port
+    finally:
+        print(log.read_text()[-5000:])
+        with suppress(ProcessLookupError):  # The server has ended by itself, which was told already
+            os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
 
 
 def git(directory: Path, *arguments: str | Path, stdin: str = "") -> str:

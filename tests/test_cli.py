@@ -1,6 +1,7 @@
 """The `cookiecutter` command, as people run it: offline, without tools, twice, from git, with answers typed."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -124,24 +125,11 @@ def test_without_any_program_on_the_path(run_cli, tmp_path: Path):
     assert (run_cli.output / "my_assistant/.env").exists()
 
 
-@pytest.mark.nightly
-def test_users_own_defaults(run_cli):
-    (run_cli.home / ".cookiecutterrc").write_text(
-        "default_context:\n  full_name: Somebody\n  project_name: From home\n"
-    )
-    assert run_cli("--no-input").returncode == 0
-    assert (run_cli.output / "from_home/manage.py").exists()
-
-
 def test_hooks_use_the_standard_library_only(template: Path):
     for hook in (template / "hooks").iterdir():
-        lines = [
-            line.split()[1].split(".")[0]
-            for line in hook.read_text().splitlines()
-            if line.startswith(("import ", "from "))
-        ]
-        assert set(lines) <= set(sys.stdlib_module_names)
-        assert not {"socket", "urllib", "http", "subprocess", "random", "secrets"} & set(lines)
+        names = set(re.findall(r"(?m)^(?:import|from) (\w+)", hook.read_text()))
+        assert names <= sys.stdlib_module_names
+        assert not {"socket", "urllib", "http", "subprocess", "random", "secrets"} & names
 
 
 def test_there_are_six_questions(template: Path):
@@ -164,13 +152,6 @@ def test_answer_that_is_none_leaves_nothing(run_cli, options: dict, words: str):
     assert done.returncode == 1
     assert words in done.stderr
     assert list(run_cli.output.iterdir()) == []
-
-
-@pytest.mark.nightly
-def test_unknown_variable_is_ignored(run_cli):
-    """cookiecutter's own doing: a misspelt answer is no answer."""
-    assert run_cli("--no-input", "projct_name=Misspelt").returncode == 0
-    assert [path.name for path in run_cli.output.iterdir()] == ["my_assistant"]
 
 
 @pytest.mark.nightly

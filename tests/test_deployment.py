@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import urllib.request
@@ -20,19 +19,8 @@ import pytest
 import yaml
 from conftest import MANUAL
 from postgresql import PostgreSQL
-from projects import execute
-from servers import (
-    Client,
-    LiveProject,
-    credential,
-    free_port,
-    is_listening,
-    manage,
-    serve,
-    text_of,
-    wait_until,
-    wait_until_healthy,
-)
+from projects import execute, serving
+from servers import Client, LiveProject, credential, free_port, is_listening, manage, serve, text_of, wait_until
 
 pytestmark = pytest.mark.servers
 PAGE = MANUAL / "deployment.md"
@@ -50,21 +38,6 @@ def table(section: str, head: str) -> dict[str, str]:
 
 def code(section: str, language: str) -> list[str]:
     return [step.code for step in SECTIONS[section].steps if step.language == language]
-
-
-@contextmanager
-def served(line: str, port: int, cwd: Path, **settings: str) -> Iterator[int]:
-    log = cwd / "server.log"
-    with log.open("wb") as output:
-        command = ["sh", "-c", f"exec {line}"]
-        process = subprocess.Popen(command, cwd=cwd, env=settings, stdout=output, stderr=output)
-    try:
-        wait_until_healthy(port, process, log)
-        yield port
-    finally:
-        print(log.read_text()[-5000:])
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=60)
 
 
 def settled(project: Path) -> str:
@@ -86,7 +59,8 @@ def test_what_starts_without_docker_serves_the_site(project: Path, by: str):
     token, port = settled(project), free_port()
     command = command.replace("/srv/assistant", str(project))
     command = command.replace("-p 8000", f"-p {port}").replace("--port 8000", f"--port {port}")
-    with served(command, port, project, **PRODUCTION, BEHIND_PROXY="1"):
+    environment = PRODUCTION | {"BEHIND_PROXY": "1"}
+    with serving(["sh", "-c", f"exec {command}"], project, port, project / "server.log", environment):
         assert "list_tasks" in text_of(Client(port, token).run("list_tasks", headers=HTTPS))
 
 
@@ -109,11 +83,13 @@ def test_a_platform_builds_releases_and_serves_the_site(bake, postgresql_server:
     [wanted] = re.fullmatch(r"pip install (.*)", install).groups()
     execute(project, "uv", "pip", "install", "--quiet", "--python", venv, *wanted.split())
     for command in (collect, release):
-        execute(project, "sh", "-ec", command, **environment)
+        given = [f"{name}={value}" for name, value in environment.items()]
+        execute(project, "env", "--ignore-environment", *given, "sh", "-ec", command)
     assert not (project / "db.sqlite3").exists()
     answers = table("On a platform", "the platform asks for")
     path = re.findall(r"`(/\w+)`", answers["health check path"])[0]
-    with served(web.replace("-b 0.0.0.0", "-b 127.0.0.1"), port, project, **environment):
+    command = ["sh", "-c", f"exec {web.replace('-b 0.0.0.0', '-b 127.0.0.1')}"]
+    with serving(command, project, port, project / "server.log", environment):
         assert json.loads(Client(port).fetch("GET", path)[1])["status"] == "ok"
         page = Client(port).fetch("GET", "/accounts/login/", headers=HTTPS)[1]
         [style, *_] = re.findall(r'href="(/static/[^"]*\.css)"', page)

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,9 +20,9 @@ import yaml
 from conftest import pins
 from nginx import find_nginx, nginx
 from postgresql import PostgreSQL
-from projects import execute
+from projects import execute, serving
 from redis_server import RedisServer
-from servers import Client, credential, events, free_port, project_environment, wait_until_healthy
+from servers import Client, credential, events, free_port, project_environment
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly]
 OF_THE_SYSTEM = ("pip install", "useradd")  # uv is there, and the user is the one who runs the tests
@@ -84,16 +83,8 @@ class Image:
     @contextmanager
     def serve(self, log: Path) -> Iterator[int]:
         port = free_port()
-        with log.open("ab") as stream:
-            process = subprocess.Popen(
-                self.at(port, "CMD"), cwd=self.root / "app", env=self.environment(), stdout=stream, stderr=stream
-            )
-        try:
-            wait_until_healthy(port, process, log)
+        with serving(self.at(port, "CMD"), self.root / "app", port, log, self.environment()):
             yield port
-        finally:
-            process.terminate()
-            process.wait(timeout=60)
 
 
 class Visitor(Client):

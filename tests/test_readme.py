@@ -1,50 +1,26 @@
 """The READMEs' commands, word for word, on what a fresh clone holds."""
 
 import os
-import signal
 import socket
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from conftest import quick_start
-from projects import git, make
-from servers import Client, credential, free_port, project_environment, wait_until_healthy
+from projects import git, make, serving
+from servers import Client, credential, free_port, project_environment
 
 pytestmark = pytest.mark.servers
-# pip may have to install all of it.
-START_SECONDS = 900
 
 
 @contextmanager
 def shell(commands: list[str], cwd: Path, log: Path, stdin: str = "", **settings: str) -> Iterator[int]:
-    """Run commands whose last one serves, until it does; the port. Ctrl-C ends it."""
-    port, answers = free_port(), log.with_name("answers")
-    answers.write_text(stdin)
-    with log.open("wb") as output, answers.open("rb") as typed:
-        process = subprocess.Popen(
-            ["sh", "-e", "-c", "\n".join(commands)],
-            cwd=cwd,
-            env=project_environment(PORT=str(port), **settings),
-            stdin=typed,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    try:
-        wait_until_healthy(port, process, log, START_SECONDS)
+    """Run commands whose last one serves, until it does; the port."""
+    port, script = free_port(), "\n".join(commands)
+    environment = project_environment(PORT=str(port), **settings)
+    with serving(["sh", "-ec", script], cwd, port, log, environment, stdin):
         yield port
-    finally:
-        print(log.read_text()[-5000:])
-        with suppress(ProcessLookupError):  # The server has ended by itself, which was told already
-            os.killpg(process.pid, signal.SIGINT)
-        try:
-            process.wait(timeout=60)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
 
 
 def ask(port: int, printed: str) -> None:
