@@ -19,6 +19,7 @@ from cache import cached
 from cookiecutter.main import cookiecutter
 from packaging.requirements import Requirement
 from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
+from projects import commit, execute
 from servers import PRODUCTION, LiveProject, manage, serve
 
 pytest_plugins = ["pages", "hosting", "flaky", "durations", "requiring"]
@@ -31,9 +32,9 @@ MANUAL = ENGINE / "manual"
 # the other form: make test ENGINE=package TIER="browser or clients".
 USUAL_ANSWERS = {"parts": "everything", "engine": os.environ.get("ENGINE", "source")}
 PROVIDERS = ["demo", "openai", "anthropic", "google"]
-# A test file names its tier with a marker; a test without one is fast.
 # The files that take longest.
 LONGEST = ("test_engine", "test_engine_postgresql")
+# A test file names its tier with a marker; a test without one is fast.
 TIERS = ["servers", "clients", "browser", "engine", "nightly"]
 # The Pythons that a project may run on.
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
@@ -85,9 +86,7 @@ def clone(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, committed to a git repository of its own."""
     directory = tmp_path_factory.mktemp("repository") / "template"
     shutil.copytree(template, directory)
-    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.com"]
-    for command in (["init", "-q", "-b", "main"], ["add", "-A"], [*identity, "commit", "-q", "-m", "Test"]):
-        subprocess.run(["git", *command], cwd=directory, check=True)
+    commit(directory)
     return directory
 
 
@@ -100,43 +99,41 @@ def cookiecutter_config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return config
 
 
+@pytest.fixture(scope="session")
+def render(template: Path, cookiecutter_config: Path) -> Callable[..., Path]:
+    """Render a project in this process, into a directory: `render(output, project_name="Name")`."""
+
+    def render(output: Path, source: Path = template, **answers: str) -> Path:
+        options = {"output_dir": str(output), "config_file": str(cookiecutter_config)}
+        return Path(cookiecutter(str(source), no_input=True, extra_context=answers, **options))
+
+    return render
+
+
 @pytest.fixture
-def bake(template: Path, cookiecutter_config: Path, tmp_path: Path):
-    """Render a project in this process: `bake(project_name="Name")` is its directory."""
+def bake(render: Callable[..., Path], tmp_path: Path):
+    """Render a project with the usual answers: `bake(project_name="Name")` is its directory."""
+    return lambda output=tmp_path, **answers: render(output, **USUAL_ANSWERS | answers)
 
-    def bake(output: Path = tmp_path, **answers: str) -> Path:
-        return Path(
-            cookiecutter(
-                str(template),
-                no_input=True,
-                extra_context={**USUAL_ANSWERS, **answers},
-                output_dir=str(output),
-                config_file=str(cookiecutter_config),
-            )
-        )
 
-    return bake
+@pytest.fixture
+def bake_furnished(bake, furnish):
+    """The same, with what `make setup` would install."""
+
+    def bake_furnished(**answers) -> Path:
+        project = bake(**answers)
+        furnish(project)
+        return project
+
+    return bake_furnished
 
 
 @pytest.fixture(scope="session")
-def rendered(template: Path, cookiecutter_config: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def rendered(render: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One project for each provider, to be read and not changed."""
-    output = tmp_path_factory.mktemp("rendered")
+    output, answers = tmp_path_factory.mktemp("rendered"), {"parts": "everything", "engine": "source"}
     return {
-        provider: Path(
-            cookiecutter(
-                str(template),
-                no_input=True,
-                extra_context={
-                    "project_slug": f"with_{provider}",
-                    "model_provider": provider,
-                    "parts": "everything",
-                    "engine": "source",
-                },
-                output_dir=str(output),
-                config_file=str(cookiecutter_config),
-            )
-        )
+        provider: render(output, project_slug=f"with_{provider}", model_provider=provider, **answers)
         for provider in PROVIDERS
     }
 
@@ -186,13 +183,12 @@ def make_environment(rendered: dict[str, Path], *others: str) -> Path:
     text = "\n".join([sys.version, *wanted, constraints.read_text()])
 
     def install(venv: Path) -> None:
-        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
+        execute(ROOT, "uv", "venv", "--quiet", "--python", sys.executable, venv)
         command = ["uv", "pip", "install", "--quiet", "--compile-bytecode", "--python", venv / "bin/python"]
-        command += ["-c", constraints]
-        subprocess.run([*command, *wanted], check=True)
+        execute(ROOT, *command, "-c", constraints, *wanted)
         # As `make eval` does.
         evals = tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())["dependency-groups"]["evals"]
-        subprocess.run([*command, "--no-deps", *evals], check=True)
+        execute(ROOT, *command, "-c", constraints, "--no-deps", *evals)
 
     return cached("venv", text, install)
 
@@ -203,9 +199,7 @@ def extras_of(project: Path) -> list[str]:
 
 def requirements(project: Path, *arguments: str) -> list[str]:
     """What a project asks for, as pip gets it."""
-    command = [sys.executable, "requirements.py", *arguments]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+    return execute(project, sys.executable, "requirements.py", *arguments).stdout.splitlines()
 
 
 # The names of all packages that these need, and they themselves.
@@ -231,8 +225,7 @@ print(json.dumps(sorted({name for name, _ in found})))
 def closure(environment: Path, requirements: list[str]) -> set[str]:
     """The packages that an environment has for these requirements."""
     command = [environment / "bin/python", "-c", CLOSURE]
-    done = subprocess.run(command, input=json.dumps(requirements), capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout))
+    return set(json.loads(execute(ROOT, *command, stdin=json.dumps(requirements)).stdout))
 
 
 def pins(project: Path, python: str = f"3.{sys.version_info.minor}") -> dict[str, str]:
@@ -269,8 +262,8 @@ def npm_install(package: Path, *options: str) -> Path | None:
     def install(directory: Path) -> None:
         directory.mkdir()
         shutil.copy(package, directory)
-        command = ["npm", "install", "--omit=dev", "--ignore-scripts", "--silent", "--no-package-lock", *options]
-        subprocess.run(command, cwd=directory, check=True)
+        command = ["npm", "install", "--omit=dev", "--ignore-scripts", "--silent", "--no-package-lock"]
+        execute(directory, *command, *options)
 
     return cached("node", package.read_text(), install) / "node_modules"
 
@@ -293,11 +286,19 @@ def with_engine(environment: Path, project: Path) -> Path:
     [wheel] = (project / "vendor").iterdir()
 
     def install(venv: Path) -> None:
-        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
-        uv = ["uv", "pip"]
-        there = subprocess.run([*uv, "freeze", "--python", environment / "bin/python"], check=True, capture_output=True)
-        install = [*uv, "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", venv / "bin/python"]
-        subprocess.run([*install, "-r", "-", wheel], input=there.stdout, check=True)
+        execute(ROOT, "uv", "venv", "--quiet", "--python", sys.executable, venv)
+        there = execute(ROOT, "uv", "pip", "freeze", "--python", environment / "bin/python").stdout
+        command = [
+            "uv",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--compile-bytecode",
+            "--python",
+            venv / "bin/python",
+        ]
+        execute(ROOT, *command, "-r", "-", wheel, stdin=there)
 
     return cached("package", f"{environment} {hashlib.sha256(wheel.read_bytes()).hexdigest()}", install)
 
@@ -313,33 +314,27 @@ def project(rendered: dict[str, Path], environment: Path, tmp_path: Path) -> Pat
 
 @pytest.fixture(scope="session")
 def bake_to_serve(
-    template: Path, cookiecutter_config: Path, environment: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], Path]:
-    """Make a project with all parts, in a directory of this name."""
+    render: Callable[..., Path], environment: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Path]:
+    """Make a project that tests share, in a directory of this name; with all parts, if no answer says otherwise."""
 
-    def bake_project(name: str) -> Path:
-        project = cookiecutter(
-            str(template),
-            no_input=True,
-            extra_context=USUAL_ANSWERS,
-            output_dir=str(tmp_path_factory.mktemp(name)),
-            config_file=str(cookiecutter_config),
-        )
-        furnish_project(Path(project), environment)
-        return Path(project)
+    def bake_project(name: str, **answers: str) -> Path:
+        project = render(tmp_path_factory.mktemp(name), **USUAL_ANSWERS | answers)
+        furnish_project(project, environment)
+        return project
 
     return bake_project
 
 
 @pytest.fixture(scope="session")
-def live_project(bake_to_serve: Callable[[str], Path]) -> Iterator[LiveProject]:
+def live_project(bake_to_serve: Callable[..., Path]) -> Iterator[LiveProject]:
     """A project with all parts, served by its own `runserver` on a free port."""
     with serve(bake_to_serve("live")) as live:
         yield live
 
 
 @pytest.fixture(scope="session")
-def site(bake_to_serve: Callable[[str], Path]) -> Iterator[LiveProject]:
+def site(bake_to_serve: Callable[..., Path]) -> Iterator[LiveProject]:
     """The same as in production, for browsers: its static files are bundled, a fifth of the requests of each page."""
     project = bake_to_serve("site")
     settings = project / "config/settings.py"

@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from servers import project_environment
+from projects import execute
 
 SUITE = "trixie"
 PACKAGES = ["ca-certificates", "git", "make", "python3", "python3-venv"]
@@ -69,8 +69,7 @@ class DebianRoot:
 
     def make(self) -> None:
         command = [*ALONE, "debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, self.path]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
-        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        execute(self.path.parent, *command)
         shutil.rmtree(self.path / "var/cache/apt")
 
     @property
@@ -81,14 +80,5 @@ class DebianRoot:
         return [*ALONE, "sh", "-ec", ENTER, str(self.path), *there, "--"]
 
     def run(self, *command: str | Path, cwd: Path, **settings: str) -> str:
-        done = subprocess.run(
-            [*self.prefix, *command],
-            cwd=cwd,
-            env=project_environment(**settings),
-            capture_output=True,
-            text=True,
-            timeout=1800,
-        )
-        output = done.stdout + done.stderr
-        assert done.returncode == 0, output[-5000:]
-        return output
+        done = execute(cwd, *self.prefix, *command, **settings)
+        return done.stdout + done.stderr

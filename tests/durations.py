@@ -4,12 +4,12 @@ Each run appends to its own file in `.test-cache/durations/`, and the last runs 
 append to the same file, so a worker that crashes loses only the sums of its fixtures. The ids of tests are relative to
 pytest's root directory, which is the repository.
 
-- A test's figures are its setup, call and teardown. They include its fixtures of scope "function", and no shared ones.
+- A test's figures include its fixtures of scope "function", and no shared ones.
 - A fixture's figures are its own setup and teardown, without those of the fixtures that it requests.
 - Processor seconds are user and system time of the process that runs the test, of the child processes that it has
   waited for, and on Linux of all its living descendants. A shared server or browser counts for the test during which it
-  works. The kernel counts living processes in steps of 10 ms. A process whose parent dies first counts as far as it was
-  seen before. A daemon that detaches from its parent, such as PostgreSQL under `pg_ctl`, isn't counted.
+  works. The kernel counts living processes in steps of 10 ms. A process whose parent dies first, and a daemon that
+  detaches from its parent, such as PostgreSQL under `pg_ctl`, aren't counted.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import resource
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,6 @@ import pytest
 
 DIRECTORY = ".test-cache/durations"
 RUNS = 10
-PHASES = ("setup", "call", "teardown")
 SORTS = ("wall", "processor")
 MOST_TESTS = 30
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -71,7 +70,7 @@ class Clocks:
     """The wall clock, and the processor seconds of this process and its descendants."""
 
     def __init__(self) -> None:
-        self.waited_for = self.living = self.orphans = self.next_reading = 0.0
+        self.waited_for = self.of_others = self.next_reading = 0.0
 
     def read(self) -> tuple[float, float]:
         wall = perf_counter()
@@ -79,14 +78,11 @@ class Clocks:
         waited_for = children.ru_utime + children.ru_stime
         # When a child ends, its seconds move from /proc to RUSAGE_CHILDREN, so both are read at the same time.
         if waited_for != self.waited_for or wall >= self.next_reading:
-            living, before = living_seconds(), self.waited_for + self.living
-            if waited_for + living < before:
-                living = living_seconds()  # A process that ends during a reading can hide its siblings.
+            self.waited_for = waited_for
             # Seconds disappear when a process outlives its parent: init inherits it.
-            self.orphans += max(0.0, before - waited_for - living)
-            self.waited_for, self.living = waited_for, living
+            self.of_others = max(self.of_others, waited_for + living_seconds())
             self.next_reading = wall + PAUSE_FACTOR * (perf_counter() - wall)
-        return wall, process_time() + self.waited_for + self.living + self.orphans
+        return wall, process_time() + self.of_others
 
 
 class Recorder:
@@ -96,9 +92,8 @@ class Recorder:
         self.file = file
         self.clocks = Clocks()
         self.started = self.charged_until = self.clocks.read()
-        # [wall seconds, processor seconds] of each phase of the current test, and of each fixture.
-        self.phases: dict[str, list[float]] = {}
-        self.phase = [0.0, 0.0]
+        # [wall seconds, processor seconds] of the current test, and of each fixture.
+        self.test = [0.0, 0.0]
         self.fixtures: dict[FixtureKey, list[float]] = defaultdict(lambda: [0.0, 0.0])
         self.setups: Counter[FixtureKey] = Counter()
         # The last entry is charged; each entry interrupts the one before it.
@@ -124,33 +119,15 @@ class Recorder:
         self.charge()
         self.stack.pop()
 
-    @contextmanager
-    def measure_phase(self, name: str) -> Iterator[None]:
-        self.phase = self.phases[name] = [0.0, 0.0]
-        self.begin(self.phase)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item):
+        self.test = [0.0, 0.0]
+        self.begin(self.test)
         try:
-            yield
+            return (yield)
         finally:
             self.end()
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_setup(self):
-        self.phases = {}
-        with self.measure_phase("setup"):
-            return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_call(self):
-        with self.measure_phase("call"):
-            return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_teardown(self, item: pytest.Item):
-        try:
-            with self.measure_phase("teardown"):
-                return (yield)
-        finally:
-            self.write({"test": item.nodeid, **{name: rounded(sums) for name, sums in self.phases.items()}})
+            self.write({"test": item.nodeid, "sum": rounded(self.test)})
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef, request: pytest.FixtureRequest):
@@ -170,7 +147,7 @@ class Recorder:
     def begin_fixture(self, key: FixtureKey) -> None:
         charged = [self.fixtures[key]]
         if key[1] == "function":
-            charged.append(self.phase)
+            charged.append(self.test)
         self.begin(*charged)
 
     @pytest.hookimpl(optionalhook=True)
@@ -184,11 +161,9 @@ class Recorder:
         finally:
             for key, sums in self.fixtures.items():
                 self.write({"fixture": key, "setups": self.setups[key], "sum": rounded(sums)})
-            wall, processor = self.clocks.read()
-            if hasattr(session.config, "workerinput"):
-                # The main process waits for its workers, which gives it all their seconds but those of orphans.
-                self.write({"orphans": round(self.clocks.orphans, 4)})
-            elif self.file.exists():
+            if not hasattr(session.config, "workerinput") and self.file.exists():
+                # The main process waits for its workers, which gives it all their seconds.
+                wall, processor = self.clocks.read()
                 arguments = shlex.join(session.config.invocation_params.args)
                 self.write({"run": arguments, "sum": rounded([wall - self.started[0], processor])})
                 for old in sorted(self.file.parent.glob("*.jsonl"))[:-RUNS]:
@@ -201,49 +176,31 @@ def rounded(sums: list[float]) -> list[float]:
 
 # --- make durations
 
-# For each name: how often it ran, then pairs of wall and processor seconds.
+# For each name: how often it ran, its wall seconds and its processor seconds.
 Table = dict[str, list[float]]
 
 
-def add(table: Table, name: str, *figures: float) -> None:
-    table[name] = [sum(pair) for pair in zip(table.get(name, [0] * len(figures)), figures, strict=True)]
-
-
-def add_up(file: Path) -> tuple[Table, Table, Table, Table]:
+def add_up(file: Path) -> dict[str, Table]:
     """Sum the records of a run by test function, by file, by fixture, and in total."""
-    tests, files, fixtures, totals = {}, {}, {}, {}
-    orphans = 0.0
+    titles = ("test", "file: its tests, and the fixtures that only they share", "fixture: setup and teardown", "total")
+    tests, files, fixtures, totals = tables = [defaultdict(lambda: [0, 0, 0]) for _ in titles]
     for record in map(json.loads, file.read_text().splitlines()):
         if "test" in record:
-            # A test that is skipped has no call.
-            setup, call, teardown = (record.get(phase, [0, 0]) for phase in PHASES)
-            wall, processor = map(sum, zip(setup, call, teardown, strict=True))
-            add(tests, record["test"].partition("[")[0], 1, *setup, *call, *teardown)
-            add(files, record["test"].partition("::")[0], 1, wall, processor)
-            add(totals, "tests", 1, wall, processor)
+            times, path = 1, record["test"].partition("::")[0]
+            rows = [tests[record["test"].partition("[")[0]], files[path], totals["tests"]]
         elif "fixture" in record:
-            name, scope, only_file = record["fixture"]
-            add(fixtures, f"{name} ({scope})", record["setups"], *record["sum"])
-            if only_file:
-                add(files, only_file, 0, *record["sum"])
+            times, (name, scope, only_file) = record["setups"], record["fixture"]
+            rows = [fixtures[f"{name} ({scope})"]]
             if scope != "function":
-                add(totals, "fixtures that tests share", record["setups"], *record["sum"])
-        elif "orphans" in record:
-            orphans += record["orphans"]
-        else:  # The main process writes last.
-            wall, processor = record["sum"]
-            add(totals, f"the run: pytest {record['run']}", 1, wall, processor + orphans)
-    return tests, files, fixtures, totals
-
-
-def print_table(title: str, table: Table, sort: str, most: int | None = None) -> None:
-    pairs = len(next(iter(table.values()), [])) // 2
-    print(f"\n  times{'      wall processor' * pairs}  {title}")
-    column = 1 + SORTS.index(sort)
-    for name in sorted(table, key=lambda name: sum(table[name][column::2]), reverse=True)[:most]:
-        times, *figures = table[name]
-        if max(figures) >= 0.005:
-            print(f"{times:7}{''.join(f'{figure:10.2f}' for figure in figures)}  {name}")
+                rows.append(totals["fixtures that tests share"])
+            if only_file:
+                files[only_file][0] -= times
+                rows.append(files[only_file])
+        else:
+            times, rows = 1, [totals[f"the run: pytest {record['run']}"]]
+        for row in rows:
+            row[:] = map(sum, zip(row, [times, *record["sum"]], strict=True))
+    return dict(zip(titles, tables, strict=True))
 
 
 def main() -> None:
@@ -254,12 +211,15 @@ def main() -> None:
     file = options.file or max((Path(__file__).parents[1] / DIRECTORY).glob("*.jsonl"), default=None)
     if file is None:
         parser.error(f"{DIRECTORY}/ has no run: run `make test` first")
-    tests, files, fixtures, totals = add_up(file)
     print(f"{file.stem}, in seconds")
-    print_table(f"test: {', '.join(PHASES)}", tests, options.sort, MOST_TESTS)
-    print_table("file: its tests, and the fixtures that only they share", files, options.sort)
-    print_table("fixture: setup and teardown", fixtures, options.sort)
-    print_table("total", totals, options.sort)
+    column = 1 + SORTS.index(options.sort)
+    for title, table in add_up(file).items():
+        print(f"\n  times      wall processor  {title}")
+        names = sorted(table, key=lambda name: table[name][column], reverse=True)
+        for name in names[: MOST_TESTS if title == "test" else None]:
+            times, *figures = table[name]
+            if max(figures) >= 0.005:
+                print(f"{times:7}{''.join(f'{figure:10.2f}' for figure in figures)}  {name}")
 
 
 if __name__ == "__main__":

@@ -7,12 +7,11 @@ before all others.
 """
 
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from servers import project_environment
+from projects import execute
 
 REMOVAL = re.compile(r"In `([^`]+)`, remove everything from the line `([^`]+)` on\.")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
@@ -60,11 +59,7 @@ def sections(page: Path) -> dict[str, Section]:
 
 
 def run(project: Path, command: str) -> str:
-    done = subprocess.run(
-        ["bash", "-ec", command], cwd=project, env=project_environment(), capture_output=True, text=True, timeout=600
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout[-4000:]}{done.stderr[-2000:]}"
-    return done.stdout
+    return execute(project, "bash", "-ec", command).stdout
 
 
 def remove_from(path: Path, first: str) -> None:

@@ -1,25 +1,31 @@
-"""Run a command of Python and kill it before one of its changes to files: `python interrupting.py NUMBER MODULE ...`
+"""Kill a command of Python before one of its changes to files, and run it again.
 
-The change of that number is not made, but a file that would be opened for writing is left empty. Number 0 kills
-nothing, and prints the number of changes at the end. With FULL_DISK in the environment, the command lives on, and from
-that change on it can write nothing more.
+`python interrupting.py` reads what it is to run from its standard input, a line of JSON each, runs it in a process that
+it forks, and prints how that ended: so the modules that most commands import are imported once.
+
+The change of the number that is given is not made, but a file that would be opened for writing is left empty. Number 0
+kills nothing, and prints the number of changes at the end. With FULL_DISK in the environment, the command lives on, and
+from that change on it can write nothing more.
 """
 
 import errno
+import json
 import os
 import runpy
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.link", "os.symlink", "os.truncate"}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def main(number: int, module: str) -> None:
+def main(number: int, module: str, *arguments: str) -> None:
     count = 0
 
     def see(event: str, arguments: tuple) -> None:
@@ -36,8 +42,7 @@ def main(number: int, module: str) -> None:
                 os.close(os.open(arguments[0], os.O_CREAT | os.O_TRUNC | os.O_WRONLY))
             os.kill(os.getpid(), signal.SIGKILL)
 
-    sys.argv[:] = [module, *sys.argv[3:]]
-    sys.path[0] = os.getcwd()
+    sys.argv[:] = [module, *arguments]
     sys.addaudithook(see)
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
@@ -45,38 +50,75 @@ def main(number: int, module: str) -> None:
         print(f"changes={count}", file=sys.stderr)
 
 
-def run(number: int, command: list[str | Path], cwd: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run a module with arguments, killed before the change of this number."""
-    return subprocess.run(
-        [sys.executable, "-B", __file__, str(number), *command],
-        cwd=cwd, env={**os.environ, **settings}, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+def next_command() -> list[str]:
+    """In a forked process, what it is to run, in its directory and its environment; the others wait for it to end."""
+    for line in sys.stdin:
+        child = os.fork()
+        if child:
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+            continue
+        directory, log, settings, command = json.loads(line)
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for stream in (1, 2):
+            os.dup2(output, stream)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.chdir(directory)
+        os.environ |= settings
+        sys.path[:1] = [directory, *map(os.path.abspath, settings.get("PYTHONPATH", directory).split(os.pathsep))]
+        return command
+    sys.exit()
 
 
-def interrupt_and_repeat(make: Callable[[], Path], command: list[str | Path], times: int, **settings: str) -> None:
-    """Kill a command at seeded moments; run again, it must leave what it leaves if nothing kills it.
+class Done(NamedTuple):
+    returncode: int
+    said: str
 
-    With TWICE among the settings, the second run is killed, too.
-    """
-    project = make()
-    whole = run(0, command, project, **settings)
-    assert whole.returncode == 0, whole.stderr
-    expected = tree(project)
-    total = int(whole.stderr.rpartition("changes=")[2])
-    numbers = range(1, total + 1)
-    random = Random(54)  # noqa: S311
-    for number in random.sample(numbers, min(times, total)):
+
+class Interrupter:
+    """Runs a module with arguments, killed before the change of a number."""
+
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        self.process, self.log = process, log
+
+    def run(self, number: int, command: list[str | Path], directory: Path, **settings: str) -> Done:
+        assert self.process.stdin
+        assert self.process.stdout
+        order = [str(directory), str(self.log), settings, [number, *map(str, command)]]
+        print(json.dumps(order), file=self.process.stdin, flush=True)
+        return Done(int(self.process.stdout.readline()), self.log.read_text())
+
+    def interrupt_and_repeat(
+        self, make: Callable[[], Path], command: list[str | Path], times: int, **settings: str
+    ) -> None:
+        """Kill a command at seeded moments; run again, it must leave what it leaves if nothing kills it.
+
+        With TWICE among the settings, the second run is killed, too.
+        """
         project = make()
-        interrupted = run(number, command, project, **settings)
-        if "FULL_DISK" in settings and interrupted.returncode == 0:
-            continue  # Nothing was left to write.
-        assert interrupted.returncode == (1 if "FULL_DISK" in settings else -signal.SIGKILL), interrupted.stderr
-        if "TWICE" in settings:
-            second = run(random.choice(numbers), command, project, **settings)
-            assert second.returncode == -signal.SIGKILL, second.stderr
-        again = run(0, command, project, **settings)
-        assert again.returncode == 0, (number, again.stderr)
-        assert tree(project) == expected, number
+        whole = self.run(0, command, project, **settings)
+        assert whole.returncode == 0, whole.said
+        expected = tree(project)
+        numbers = range(1, int(whole.said.rpartition("changes=")[2]) + 1)
+        random = Random(54)  # noqa: S311
+        for number in random.sample(numbers, min(times, len(numbers))):
+            project = make()
+            interrupted = self.run(number, command, project, **settings)
+            if "FULL_DISK" in settings and interrupted.returncode == 0:
+                continue  # Nothing was left to write.
+            assert interrupted.returncode == (1 if "FULL_DISK" in settings else -signal.SIGKILL), interrupted.said
+            if "TWICE" in settings:
+                second = self.run(random.choice(numbers), command, project, **settings)
+                assert second.returncode == -signal.SIGKILL, second.said
+            again = self.run(0, command, project, **settings)
+            assert again.returncode == 0, (number, again.said)
+            assert tree(project) == expected, number
+
+
+@contextmanager
+def interrupter(log: Path) -> Iterator[Interrupter]:
+    command = [sys.executable, "-B", __file__]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Interrupter(process, log)
 
 
 def tree(project: Path) -> dict[str, bytes]:
@@ -89,4 +131,8 @@ def tree(project: Path) -> dict[str, bytes]:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    import libcst.matchers  # noqa: F401
+    import packaging.requirements  # noqa: F401
+    import tomlkit  # noqa: F401
+
+    main(*next_command())

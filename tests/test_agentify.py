@@ -1,13 +1,10 @@
 """`manage.py agentify` in a project with a small shop: what it writes passes the project's checks, and stays yours."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import USUAL_ANSWERS
-from cookiecutter.main import cookiecutter
-from servers import project_environment
+from projects import program, replace, tree
 
 pytestmark = pytest.mark.engine
 TOOLS = "assistant/tools_order.py"
@@ -88,10 +85,9 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
-from agui.contrib.demo.testing import demo_chat
 from agui.contrib.agentify.samples import make
 from agui.testing import Chat, call, say
-from shop.models import Order, Product, Rental
+from shop.models import Order, Rental
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -117,25 +113,6 @@ async def make_order(name):
     return await sync_to_async(make)(Order, "customer__user", user)
 
 
-async def test_demo_model_lists_the_last_five(ada, order):
-    await make_order("bob")
-    answer = await demo_chat(ada).send("Show me the last five orders")
-    [use] = answer.calls
-    assert use.name == "list_orders"
-    assert [row["id"] for row in use.result] == [order.pk]
-
-
-@pytest.mark.parametrize("tool", ["list_orders", "read_order"])
-async def test_secrets_never_leave(ada, order, tool):
-    arguments = {"order_id": order.pk} if tool == "read_order" else {}
-    chat = Chat(ada, call(tool, **arguments), say("Done."))
-    answer = await chat.send("Orders")
-    assert answer.error is None
-    assert str(order.pk) in str(answer.calls[0].result)
-    assert "hunter2" not in str(answer.events) + str(chat.model.requests)
-    assert "api_token" not in str(answer.events) + str(chat.model.requests)
-
-
 async def test_nothing_is_deleted_without_a_yes(ada, order):
     chat = Chat(ada, call("delete_order", order_id=order.pk), say("Done."))
     answer = await chat.send("Delete it")
@@ -143,6 +120,7 @@ async def test_nothing_is_deleted_without_a_yes(ada, order):
     assert interrupt["message"].startswith(f"Delete order {order.pk}?\\n")
     assert interrupt["metadata"]["x-destructive"] is True
     assert "status: “open”" in interrupt["message"]
+    assert "hunter2" not in str(answer.events) + str(chat.model.requests)
     assert await Order.objects.filter(pk=order.pk).aexists()
     await chat.deny()
     assert await Order.objects.filter(pk=order.pk).aexists()
@@ -169,18 +147,6 @@ async def test_an_approval_does_not_reach_a_foreign_row(ada):
     assert await Order.objects.filter(pk=foreign.pk).aexists()
 
 
-async def test_question_about_a_new_row_names_the_others(ada, order):
-    made = {"customer": order.customer_id, "product": order.product_id, "note": "one\\ntwo\\u2028three"}
-    chat = Chat(ada, call("create_order", **made), say("Done."))
-    [interrupt] = (await chat.send("Create it")).interrupts
-    title, _, _, *lines = interrupt["message"].split("\\n")
-    assert title == "Create an order?"
-    assert [line.partition(":")[0] for line in lines] == ["customer", "product", "note"]
-    assert lines[0].startswith(f"customer: customer {order.customer_id} (“sample-")
-    assert lines[2] == "note: “one two three”"
-    assert interrupt["metadata"]["x-destructive"] is False
-
-
 @pytest.mark.parametrize("owner", ["ada", "bob"])
 async def test_row_of_the_same_model_is_chosen_by_its_owner(ada, owner):
     bob = await sync_to_async(user_named)("bob")
@@ -194,63 +160,37 @@ async def test_row_of_the_same_model_is_chosen_by_its_owner(ada, owner):
     await mine.arefresh_from_db()
     assert mine.extends_id == (other.pk if owner == "ada" else None)
 
-
-async def test_without_an_owner_tools_are_for_staff(ada):
-    grace = await sync_to_async(user_named)("grace", is_staff=True)
-    for user, offered in [(ada, False), (grace, True)]:
-        chat = Chat(user, say("Hello."))
-        await chat.send("Hello")
-        assert ("list_products" in chat.model.requests[0].tools) is offered
-    assert await Product.objects.acount() == 0
 """
 
 
 def run(project: Path, *command: str, status: int = 0) -> str:
-    done = subprocess.run(
-        [project / ".venv/bin" / command[0], *command[1:]],
-        cwd=project,
-        env=project_environment(),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == status, said[-6000:]
-    return said
+    done = program(project, *command, status=status)
+    return done.stdout + done.stderr
 
 
 def agentify(project: Path, *arguments: str, status: int = 0) -> str:
     return run(project, "python", "manage.py", "agentify", *arguments, status=status)
 
 
-def sources(project: Path) -> dict[str, str]:
-    paths = [*(project / "assistant").rglob("*"), *(project / ".agentify").rglob("*")]
-    return {str(path): path.read_text() for path in paths if path.is_file() and "__pycache__" not in path.parts}
-
-
-def change(path: Path, before: str, after: str) -> None:
-    text = path.read_text()
-    assert before in text
-    path.write_text(text.replace(before, after, 1))
+def sources(project: Path) -> dict[str, bytes]:
+    return {
+        path: text
+        for path, text in (tree(project / "assistant") | tree(project / ".agentify")).items()
+        if "__pycache__" not in path
+    }
 
 
 @pytest.fixture(scope="module")
-def shop(template: Path, cookiecutter_config: Path, environment: Path, tmp_path_factory) -> Path:
+def shop(bake_to_serve) -> Path:
     """A project with tools of two models: orders belong to users, and products to nobody."""
-    output = tmp_path_factory.mktemp("agentify")
-    answers = {**USUAL_ANSWERS, "project_slug": "shopping"}
-    config = str(cookiecutter_config)
-    project = Path(
-        cookiecutter(str(template), no_input=True, extra_context=answers, output_dir=str(output), config_file=config)
-    )
-    (project / ".venv").symlink_to(environment)
+    project: Path = bake_to_serve("agentify", project_slug="shopping")
     for folder in (project / "shop", project / "shop/migrations"):
         folder.mkdir()
         (folder / "__init__.py").touch()
     (project / "shop/models.py").write_text(MODELS)
-    change(project / "config/settings.py", '    "users",\n', '    "users",\n    "shop",\n')
+    replace(project / "config/settings.py", '    "users",\n', '    "users",\n    "shop",\n')
     run(project, "python", "manage.py", "makemigrations", "shop")
-    change(project / "assistant/tools.py", REGISTRY, REGISTRY + OWN_TOOL)
+    replace(project / "assistant/tools.py", REGISTRY, REGISTRY + OWN_TOOL)
     agentify(project, "shop.Order", "--owner", "customer__user", "--methods", "close")
     agentify(project, "shop.Product", "--owner", "")
     agentify(project, "users.User", "--owner", "pk")
@@ -322,9 +262,9 @@ def test_path_that_leads_to_no_user_is_refused(shop: Path):
 
 
 def test_changed_model_is_merged_and_an_edit_stays(shop: Path):
-    change(shop / TOOLS, "Delete an order for good.", "Delete an order, which nobody can undo.")
+    replace(shop / TOOLS, "Delete an order for good.", "Delete an order, which nobody can undo.")
     field = "    rush = models.CharField(max_length=20, blank=True)\n"
-    change(shop / "shop/models.py", "    note = models.TextField", f"{field}    note = models.TextField")
+    replace(shop / "shop/models.py", "    note = models.TextField", f"{field}    note = models.TextField")
     said = agentify(shop, "shop.Order")
     assert f"{TOOLS}: merged with your edits." in said
     text = (shop / TOOLS).read_text()
@@ -333,9 +273,9 @@ def test_changed_model_is_merged_and_an_edit_stays(shop: Path):
 
 
 def test_conflict_is_told_and_the_file_left_alone(shop: Path):
-    change(shop / TOOLS, '    """Close the order.', '    """Close the order, and thank the customer.')
+    replace(shop / TOOLS, '    """Close the order.', '    """Close the order, and thank the customer.')
     before = (shop / TOOLS).read_text()
-    change(shop / "shop/models.py", CLOSE, CLOSE.replace("Close", "End"))
+    replace(shop / "shop/models.py", CLOSE, CLOSE.replace("Close", "End"))
     said = agentify(shop, "shop.Order", status=1)
     assert f"{TOOLS}: unchanged, because" in said
     assert f"in {TOOLS}.new." in said

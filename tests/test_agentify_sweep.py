@@ -6,14 +6,13 @@ of the fields that hold secrets, made by people who have read those apps.
 
 import re
 import shutil
-import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, furnish_project, make_environment
 from postgresql import PostgreSQL
-from servers import project_environment
+from projects import program, replace
 
 pytestmark = [pytest.mark.engine, pytest.mark.nightly]
 SWEEP = ROOT / "tests/agentify_sweep"
@@ -61,18 +60,9 @@ REFUSED = {
 MOST_SKIPPED = 180
 
 
-def run(project: Path, *command: str | Path, **settings: str) -> str:
-    done = subprocess.run(
-        [project / ".venv/bin" / command[0], *command[1:]],
-        cwd=project,
-        env=project_environment(**settings),
-        capture_output=True,
-        text=True,
-        timeout=3600,
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said[-8000:]
-    return said
+def run(project: Path, name: str, *arguments: str | Path, **settings: str) -> str:
+    done = program(project, name, *arguments, **settings)
+    return done.stdout + done.stderr
 
 
 def write_tools(project: Path, *packages: str, **settings: str) -> tuple[Counter[str], set[str]]:
@@ -105,12 +95,10 @@ def test_tools_of_other_apps(bake, rendered: dict[str, Path]):
     furnish_project(project, make_environment(rendered, *APPS.values()))
     shutil.copy(SWEEP / "settings.py", project / "config/sweep.py")
     shutil.copy(SWEEP / "secrets.json", project)
-    pyproject = project / "pyproject.toml"
     # As who installs these apps would tell mypy: they have no types.
     untyped = 'module = ["axes.*", ' + "".join(f'"{package}.*", ' for package in [*APPS, *UNTYPED])
-    text = pyproject.read_text().replace('"config.settings"', '"config.sweep"')
-    assert 'module = ["axes.*", ' in text
-    pyproject.write_text(text.replace('module = ["axes.*", ', untyped, 1))
+    replace(project / "pyproject.toml", '"config.settings"', '"config.sweep"')
+    replace(project / "pyproject.toml", 'module = ["axes.*", ', untyped, count=1)
     settings = {"DJANGO_SETTINGS_MODULE": "config.sweep"}
     models, refused = write_tools(project, *APPS, *OWN, **settings)
     print(models)
@@ -120,15 +108,13 @@ def test_tools_of_other_apps(bake, rendered: dict[str, Path]):
     assert check(project, **settings) <= MOST_SKIPPED
 
 
-def test_tools_of_a_zoo(bake, furnish, postgresql_server: PostgreSQL):
-    project = bake(project_slug="zoo_keeping")
-    furnish(project)
+def test_tools_of_a_zoo(bake_furnished, postgresql_server: PostgreSQL):
+    project = bake_furnished(project_slug="zoo_keeping")
     for folder in (project / "zoo", project / "zoo/migrations"):
         folder.mkdir()
         (folder / "__init__.py").touch()
     shutil.copy(SWEEP / "models.py", project / "zoo")
-    settings_file = project / "config/settings.py"
-    settings_file.write_text(settings_file.read_text().replace('    "users",\n', '    "users",\n    "zoo",\n', 1))
+    replace(project / "config/settings.py", '    "users",\n', '    "users",\n    "zoo",\n', count=1)
     settings = {"DATABASE_URL": postgresql_server.create("zoo"), "DJANGO_SETTINGS_MODULE": "config.settings"}
     models, refused = write_tools(project, "zoo", **settings)
     assert (models["zoo"], refused) == (6, set())

@@ -2,12 +2,11 @@
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from servers import project_environment
+from projects import execute
 
 pytestmark = pytest.mark.nightly
 
@@ -29,21 +28,12 @@ print(json.dumps(count.count_all([count.BARE, count.OURS], turns=50)))
 """
 
 
-def run(project: Path, code: str, seconds: float) -> str:
-    done = subprocess.run(
-        [project / ".venv/bin/python", "-B", "-c", code],
-        cwd=ROOT / "benchmarks",
-        env=project_environment(),
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+def run(project: Path, code: str) -> str:
+    return execute(ROOT / "benchmarks", project / ".venv/bin/python", "-B", "-c", code).stdout
 
 
 def test_a_turn_is_measured(project: Path):
-    tables = [table.splitlines() for table in run(project, OURS_ALONE, 600).strip().split("\n\n")]
+    tables = [table.splitlines() for table in run(project, OURS_ALONE).strip().split("\n\n")]
     assert [title for title, *_ in tables] == [
         f"## One turn's SQL on SQLite, {of}" for of in ("statements", "bytes written")
     ]
@@ -55,7 +45,7 @@ def test_a_turn_is_measured(project: Path):
 def test_a_turn_costs_no_more_instructions_than_in_the_last_release(project: Path):
     """To pydantic-ai's adapter alone, since instructions depend on Python's build and on the libraries, too."""
     released = json.loads((ROOT / "benchmarks/COUNTS.json").read_text())
-    counted = json.loads(run(project, OURS_AND_BARE, 1800))
+    counted = json.loads(run(project, OURS_AND_BARE))
     bare, ours = counted
     for scenario, instructions in counted[ours].items():
         before = released[ours][scenario] / released[bare][scenario]

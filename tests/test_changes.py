@@ -14,8 +14,7 @@ def test_each_change_ends_with_its_proof():
 
 @pytest.mark.engine
 @pytest.mark.nightly
-def test_each_change_is_proven_by_its_command(bake, furnish):
-    project = bake(parts="standard")
-    furnish(project)
+def test_each_change_is_proven_by_its_command(bake_furnished):
+    project = bake_furnished(parts="standard")
     for change in CHANGES.values():
         change.follow(project)

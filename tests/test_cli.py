@@ -1,6 +1,7 @@
 """The `cookiecutter` command, as people run it: offline, without tools, twice, from git, with answers typed."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -9,19 +10,27 @@ from pathlib import Path
 
 import pytest
 from conftest import PROVIDERS, TEMPLATE_NAME
+from projects import append, make, tree
 
 
-def tree(directory: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
-    }
+def broken(template: Path, directory: Path, hook: str = "post_gen_project.py") -> str:
+    """A copy of the template in which a hook fails at its end."""
+    shutil.copytree(template, directory / "broken")
+    append(directory / "broken/hooks" / hook, "\nraise SystemExit(1)\n")
+    return str(directory / "broken")
 
 
-def test_no_input_says_what_comes_next(run_cli):
+@pytest.fixture
+def made(run_cli) -> Path:
+    """The project of the usual answers."""
     done = run_cli("--no-input")
     assert (done.returncode, done.stderr) == (0, "")
     assert "cd my_assistant\n    make run\n" in done.stdout
-    assert (run_cli.output / "my_assistant/manage.py").exists()
+    return run_cli.output / "my_assistant"
+
+
+def test_a_project_is_made_of_defaults(made):
+    assert (made / "manage.py").exists()
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -29,15 +38,8 @@ def test_typed_answers_are_used(run_cli, provider: str):
     choice = PROVIDERS.index(provider) + 1
     done = run_cli(input=f"Über Agent\n\nHilft gern.\n{choice}\n\n\n")
     assert done.returncode == 0, done.stderr
-    for question in (
-        "[1/6] Name of the project",
-        "[2/6]",
-        "[3/6]",
-        "[4/6] Who answers",
-        "[5/6] Which parts",
-        "[6/6] How the engine",
-    ):
-        assert question in done.stdout
+    questions = ("[1/6] Name of the project", "[4/6] Who answers", "[5/6] Which parts", "[6/6] How the engine")
+    assert [question for question in questions if question not in done.stdout] == []
     project = run_cli.output / "uber_agent"
     assert (project / "README.md").read_text().startswith("# Über Agent\n")
     assert tomllib.loads((project / "pyproject.toml").read_text())["project"]["description"] == "Hilft gern."
@@ -67,25 +69,19 @@ def test_git_address_gives_the_tracked_files(run_cli, clone: Path, bake, tmp_pat
     assert tree(run_cli.output / "my_assistant") == tree(bake(tmp_path / "baked", parts="standard", engine="package"))
 
 
-def test_second_run_fails_and_changes_nothing(run_cli):
-    run_cli("--no-input")
-    project = run_cli.output / "my_assistant"
-    (project / "assistant/tools.py").write_text("# mine\n")
-    before = tree(project)
+def test_second_run_fails_and_changes_nothing_unless_it_is_forced(run_cli, made):
+    """By force it keeps .env. That it skips files is no upgrade, of which agui/manual/upgrading.md warns."""
+    names = (".env", "README.md", "assistant/tools.py", "notes.txt")
+    for name in names:
+        (made / name).write_text("# mine\n")
+    before = tree(made)
     done = run_cli("--no-input")
     assert done.returncode == 1
     assert "already exists" in done.stderr + done.stdout
-    assert tree(project) == before
-
-
-def test_forced_second_run_keeps_env(run_cli):
-    run_cli("--no-input")
-    project = run_cli.output / "my_assistant"
-    (project / ".env").write_text("OPENAI_API_KEY=mine\n")
-    (project / "notes.txt").write_text("mine")
-    assert run_cli("--no-input", "-f").returncode == 0
-    assert (project / ".env").read_text() == "OPENAI_API_KEY=mine\n"
-    assert (project / "notes.txt").read_text() == "mine"
+    assert tree(made) == before
+    for options, kept in [(["-s"], {".env", "README.md", "notes.txt"}), ([], {".env", "notes.txt"})]:
+        assert run_cli("--no-input", "-f", *options).returncode == 0
+        assert {name for name in names if (made / name).read_text() == "# mine\n"} == kept
 
 
 @pytest.mark.nightly
@@ -94,7 +90,7 @@ def test_without_hooks_make_copies_env(run_cli):
     assert done.returncode == 0, done.stderr
     project = run_cli.output / "my_assistant"
     assert not (project / ".env").exists()
-    subprocess.run(["make", ".env"], cwd=project, check=True, capture_output=True)
+    make(project, ".env")
     assert (project / ".env").read_text() == (project / ".env.example").read_text()
 
 
@@ -110,18 +106,7 @@ def test_rendered_files_have_unix_lines_whatever_the_checkout_has(run_cli, templ
 
 @pytest.mark.parametrize("hook", ["pre_gen_project.py", "post_gen_project.py"])
 def test_failing_hook_leaves_nothing(run_cli, template: Path, tmp_path: Path, hook: str):
-    broken = tmp_path / "broken"
-    shutil.copytree(template, broken)
-    with (broken / "hooks" / hook).open("a") as stream:
-        stream.write("sys.exit(1)\n" if "pre" in hook else "raise SystemExit(1)\n")
-    assert run_cli("--no-input", source=str(broken)).returncode == 1
-    assert list(run_cli.output.iterdir()) == []
-
-
-def test_unknown_provider_leaves_nothing(run_cli):
-    done = run_cli("--no-input", "model_provider=nope")
-    assert done.returncode == 1
-    assert "nope provided for choice variable model_provider" in done.stderr
+    assert run_cli("--no-input", source=broken(template, tmp_path, hook)).returncode == 1
     assert list(run_cli.output.iterdir()) == []
 
 
@@ -140,24 +125,11 @@ def test_without_any_program_on_the_path(run_cli, tmp_path: Path):
     assert (run_cli.output / "my_assistant/.env").exists()
 
 
-@pytest.mark.nightly
-def test_users_own_defaults(run_cli):
-    (run_cli.home / ".cookiecutterrc").write_text(
-        "default_context:\n  full_name: Somebody\n  project_name: From home\n"
-    )
-    assert run_cli("--no-input").returncode == 0
-    assert (run_cli.output / "from_home/manage.py").exists()
-
-
 def test_hooks_use_the_standard_library_only(template: Path):
     for hook in (template / "hooks").iterdir():
-        lines = [
-            line.split()[1].split(".")[0]
-            for line in hook.read_text().splitlines()
-            if line.startswith(("import ", "from "))
-        ]
-        assert set(lines) <= set(sys.stdlib_module_names)
-        assert not {"socket", "urllib", "http", "subprocess", "random", "secrets"} & set(lines)
+        names = set(re.findall(r"(?m)^(?:import|from) (\w+)", hook.read_text()))
+        assert names <= sys.stdlib_module_names
+        assert not {"socket", "urllib", "http", "subprocess", "random", "secrets"} & names
 
 
 def test_there_are_six_questions(template: Path):
@@ -167,42 +139,26 @@ def test_there_are_six_questions(template: Path):
     assert set(context["__prompts__"]) == set(asked)
 
 
-def test_typed_answers_are_not_evaluated(run_cli):
-    done = run_cli(input="{{ 7*7 }}\n\n\n1\n\n\n")
-    assert done.returncode != 0
-    assert "project_name '{{ 7*7 }}' contains {" in done.stderr.splitlines()[0]
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"input": "{{ 7*7 }}\n\n\n1\n\n\n"}, "project_name '{{ 7*7 }}' contains {"),
+        ({"answers": ["--no-input", "model_provider=nope"]}, "nope provided for choice variable model_provider"),
+    ],
+)
+def test_answer_that_is_none_leaves_nothing(run_cli, options: dict, words: str):
+    """Typed answers are not evaluated."""
+    done = run_cli(*options.pop("answers", []), **options)
+    assert done.returncode == 1
+    assert words in done.stderr
     assert list(run_cli.output.iterdir()) == []
 
 
 @pytest.mark.nightly
-def test_unknown_variable_is_ignored(run_cli):
-    """cookiecutter's own doing: a misspelt answer is no answer."""
-    assert run_cli("--no-input", "projct_name=Misspelt").returncode == 0
-    assert [path.name for path in run_cli.output.iterdir()] == ["my_assistant"]
-
-
-@pytest.mark.nightly
-def test_forced_second_run_that_skips_files_is_no_upgrade(run_cli):
-    """cookiecutter skips only what it renders: agui/manual/upgrading.md warns of it."""
-    run_cli("--no-input")
-    project = run_cli.output / "my_assistant"
-    for name in (".env", "README.md", "assistant/tools.py"):
-        (project / name).write_text("# mine\n")
-    assert run_cli("--no-input", "-f", "-s").returncode == 0
-    mine = {name for name, content in tree(project).items() if content == b"# mine\n"}
-    assert mine == {".env", "README.md"}
-
-
-@pytest.mark.nightly
-def test_hook_failing_in_an_existing_project_removes_nothing(run_cli, template: Path, tmp_path: Path):
-    run_cli("--no-input")
-    before = tree(run_cli.output)
-    broken = tmp_path / "broken"
-    shutil.copytree(template, broken)
-    with (broken / "hooks/post_gen_project.py").open("a") as stream:
-        stream.write("raise SystemExit(1)\n")
-    assert run_cli("--no-input", "-f", source=str(broken)).returncode == 1
-    assert tree(run_cli.output) == before
+def test_hook_failing_in_an_existing_project_removes_nothing(run_cli, made, template: Path, tmp_path: Path):
+    before = tree(made)
+    assert run_cli("--no-input", "-f", source=broken(template, tmp_path)).returncode == 1
+    assert tree(made) == before
 
 
 def test_only_the_rendered_hooks_stay_in_the_temporary_directory(run_cli, tmp_path: Path):

@@ -1,11 +1,11 @@
 """The conversation is the project's own model: with fields of its own, and in an app of its own."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from servers import manage, project_environment
+from projects import append, program, replace
+from servers import manage
 from test_engine import files, run_engine_tests
 
 pytestmark = pytest.mark.servers
@@ -42,6 +42,9 @@ def label_this(ctx: RunContext[AgentDeps], label: str) -> str:
     return "Done."
 '''
 ADMIN = """
+from agui.contrib.admin.threads import ConversationAdmin
+from assistant.models import Conversation
+
 
 @admin.register(Conversation)
 class CaseAdmin(ConversationAdmin):
@@ -139,36 +142,16 @@ def test_pruning_takes_the_conversation_and_leaves_the_customer(labelled):
 """
 
 
-def write(path: Path, *changes: tuple[str, str]) -> None:
-    text = path.read_text()
-    for before, after in changes:
-        assert before in text, (path, before)
-        text = text.replace(before, after, 1)
-    path.write_text(text)
-
-
-def run_tests(project: Path, *names: str) -> None:
-    command = [project / ".venv/bin/pytest", "-q", *names]
-    done = subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
-
-
 @pytest.fixture
-def extended(bake, furnish) -> Path:
+def extended(bake_furnished) -> Path:
     """A project whose conversations have two fields and a relation more."""
-    project = bake(project_slug="extended")
-    furnish(project)
+    project: Path = bake_furnished(project_slug="extended")
     models = project / "assistant/models.py"
     models.write_text(re.sub(r'\nclass Conversation.*?"""\n\n', OWN_FIELDS, models.read_text(), count=1, flags=re.S))
-    tools = project / "assistant/tools.py"
-    write(tools, ("from assistant.models import Task", "from assistant.models import Conversation, Customer, Task"))
-    with tools.open("a") as file:
-        file.write(TOOL)
-    with (project / "assistant/admin.py").open("a") as file:
-        file.write(
-            "from agui.contrib.admin.threads import ConversationAdmin\nfrom assistant.models import Conversation\n"
-            + ADMIN
-        )
+    tools, imported = project / "assistant/tools.py", "from assistant.models import Task"
+    replace(tools, imported, "from assistant.models import Conversation, Customer, Task")
+    append(tools, TOOL)
+    append(project / "assistant/admin.py", ADMIN)
     (project / "assistant/tests/test_own_fields.py").write_text(TESTS)
     assert "+ Create model Customer" in manage(project, "makemigrations", "assistant", "--name", "customers")
     return project
@@ -177,7 +160,7 @@ def extended(bake, furnish) -> Path:
 def test_fields_of_the_project_are_used_like_those_of_any_model(extended: Path):
     manage(extended, "migrate", "--verbosity", "0")
     assert "No changes" in manage(extended, "makemigrations", "--check", "--dry-run")
-    run_tests(extended, "assistant/tests/test_own_fields.py")
+    program(extended, "pytest", "-q", "assistant/tests/test_own_fields.py")
 
 
 # Where conversations are written, read, searched, forked, pruned and deleted. Other tests look at each of the fields.
@@ -193,27 +176,20 @@ def test_the_engine_passes_its_tests_with_fields_of_the_project(extended: Path):
 
 
 @pytest.mark.nightly
-def test_conversations_in_an_app_of_their_own(bake, furnish):
-    project = bake(project_slug="moved")
-    furnish(project)
+def test_conversations_in_an_app_of_their_own(bake_furnished):
+    project: Path = bake_furnished(project_slug="moved")
     manage(project, "startapp", "chats", DEBUG="1")
-    models = (project / "assistant/models.py").read_text()
-    found = re.search(r'\nclass Conversation.*?"""\n\n', models, re.S)
-    assert found
-    (project / "assistant/models.py").write_text(
-        models.replace(found[0], "").replace("from agui import AbstractConversation\n", "")
-    )
-    (project / "chats/models.py").write_text(
-        "from agui import AbstractConversation\n\n" + found[0].replace("Conversation(", "Chat(", 1)
-    )
-    write(
-        project / "config/settings.py",
-        ('"assistant.Conversation"', '"chats.Chat"'),
-        ('    "assistant",\n', '    "assistant",\n    "chats",\n'),
-    )
+    models, imported = project / "assistant/models.py", "from agui import AbstractConversation\n"
+    [own] = re.findall(r'\nclass Conversation.*?"""\n\n', models.read_text(), re.S)
+    replace(models, own, "")
+    replace(models, imported, "")
+    (project / "chats/models.py").write_text(f"{imported}\n{own.replace('Conversation(', 'Chat(', 1)}")
+    settings = project / "config/settings.py"
+    replace(settings, '"assistant.Conversation"', '"chats.Chat"')
+    replace(settings, '    "assistant",\n', '    "assistant",\n    "chats",\n')
     (project / "assistant/migrations/0001_initial.py").unlink()
     for app in ("chats", "assistant"):
         manage(project, "makemigrations", app)
     manage(project, "migrate", "--verbosity", "0")
     (project / "chats/tests.py").unlink()
-    run_tests(project)
+    program(project, "pytest", "-q")

@@ -5,7 +5,6 @@ All of the engine's tests run with the pinned versions (test_engine.py), and eve
 
 import re
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from conftest import PYTHONS, pins, requirements
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
-from servers import project_environment
+from projects import execute, make, python
 from test_engine import files, run_engine_tests
 from test_readme import plain_path  # noqa: F401
 
@@ -21,24 +20,13 @@ pytestmark = pytest.mark.engine
 SOME = files("test_agent.py", "test_checks.py", "test_conf.py", "test_evals.py", "test_wire.py")
 
 
-def make(project: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        ["make", *arguments],
-        cwd=project,
-        env=project_environment(**settings),
-        capture_output=True,
-        text=True,
-        timeout=1800,
-    )
-    print(done.stdout[-5000:], done.stderr[-5000:])
-    return done
+needs_uv = pytest.mark.skipif(not shutil.which("uv"), reason="uv is not on the PATH")
 
 
 def installed(project: Path) -> dict[str, str]:
     """Names and versions of all packages in the project's environment, except those that came with it."""
-    code = "import importlib.metadata as m; [print(d.name, d.version) for d in m.distributions()]"
-    done = subprocess.run([project / ".venv/bin/python", "-c", code], check=True, capture_output=True, text=True)
-    found = dict(line.split() for line in done.stdout.lower().replace("_", "-").splitlines())
+    said = python(project, "import importlib.metadata as m; [print(d.name, d.version) for d in m.distributions()]")
+    found = dict(line.split() for line in said.lower().replace("_", "-").splitlines())
     return {name: version for name, version in found.items() if name not in ("pip", "setuptools")}
 
 
@@ -47,13 +35,12 @@ def declared(project: Path) -> list[str]:
 
 
 @pytest.mark.nightly
+@needs_uv
 @pytest.mark.parametrize("versions", ["newest", "lowest"])
 def test_project_without_extras_passes_its_checks(bake, versions: str):
     """As most people have it: what belongs to an extra is missing."""
-    if not shutil.which("uv"):
-        pytest.skip("uv is not on the PATH")
     project = bake(project_slug=versions)
-    assert make(project, "check", f"VERSIONS={versions}").returncode == 0
+    make(project, "check", f"VERSIONS={versions}")
     run_engine_tests(project, *SOME)
     found = installed(project)
     assert "redis" not in found
@@ -64,89 +51,68 @@ def test_project_without_extras_passes_its_checks(bake, versions: str):
 
 
 @pytest.mark.nightly
+@needs_uv
 def test_pip_and_uv_install_the_same(bake, plain_path: str):  # noqa: F811
-    if not shutil.which("uv"):
-        pytest.skip("uv is not on the PATH")
     by_uv, by_pip = (bake(project_slug=name) for name in ("by_uv", "by_pip"))
-    assert make(by_uv, "setup").returncode == 0
-    assert make(by_pip, "setup", PATH=plain_path).returncode == 0
+    make(by_uv, "setup")
+    make(by_pip, "setup", PATH=plain_path)
     assert installed(by_uv) == installed(by_pip)
     pinned = pins(by_uv)
     assert [name for name, version in installed(by_uv).items() if pinned.get(name, version) != version] == []
     # And what pip can't do is said, with nothing changed.
-    done = make(by_pip, "setup", "VERSIONS=lowest", PATH=plain_path)
-    assert done.returncode == 2
+    done = make(by_pip, "setup", "VERSIONS=lowest", status=2, PATH=plain_path)
     assert "VERSIONS=lowest needs uv" in done.stderr
     assert make(by_pip, "setup", PATH=plain_path).stdout.count("Installing") == 0
 
 
 @pytest.mark.nightly
+@needs_uv
 @pytest.mark.parametrize("python", PYTHONS)
 def test_pins_fit_each_python(rendered, python: str):
     """Each package that a project may need has the pinned version, and a wheel of it, for this Python."""
-    if not shutil.which("uv"):
-        pytest.skip("uv is not on the PATH")
     project = rendered["demo"]
     latest = f"{python}.99"  # without its first releases, which some packages no longer support
     command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--all-extras", "--group", "dev"]
     command += ["--python-version", latest, "--only-binary", ":all:", "-c", "constraints.txt"]
     command += [other / "pyproject.toml" for other in rendered.values()]
-    done = subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    said = execute(project, *command).stdout
     pinned = pins(project, python)
-    chosen = {requirement.name: requirement for requirement in map(Requirement, done.stdout.splitlines())}
+    chosen = {requirement.name: requirement for requirement in map(Requirement, said.splitlines())}
     assert chosen["django"].specifier == SpecifierSet(f"=={pinned['django']}")
     assert set(chosen) - set(pinned) == set()
 
 
 @pytest.mark.nightly
-def test_going_back_to_the_pins_installs_them_again(bake, furnish):
+def test_going_back_to_the_pins_installs_them_again(bake_furnished):
     """Else `make check` after `make check VERSIONS=newest` would say nothing about the pins."""
-    project = bake(project_slug="back")
-    furnish(project)
+    project = bake_furnished(project_slug="back")
     plan = make(project, "--dry-run", "setup", "VERSIONS=newest").stdout
     assert "--upgrade" in plan
     assert "rm -f .venv/.installed" in plan
     assert "--upgrade" not in make(project, "--dry-run", "setup").stdout
-    assert make(project, "setup", "VERSIONS=oldest").returncode == 2
+    make(project, "setup", "VERSIONS=oldest", status=2)
 
 
 @pytest.mark.nightly
+@needs_uv
 def test_uv_adds_a_requirement(bake):
     """`uv add`, `uv sync` and `uv run` look for versions of all groups and extras at once."""
-    if not shutil.which("uv"):
-        pytest.skip("uv is not on the PATH")
     project = bake(project_slug="by_uv_alone", model_provider="openai")
-    done = subprocess.run(
-        ["uv", "add", "--quiet", "--no-sync", "six"],
-        cwd=project,
-        env=project_environment(),
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr
+    execute(project, "uv", "add", "--quiet", "--no-sync", "six")
     locked = {of["name"]: of.get("version") for of in tomllib.loads((project / "uv.lock").read_text())["package"]}
     assert {"six", "pydantic-evals", "by-uv-alone"} <= set(locked)
     assert any(line.startswith("six>=") for line in declared(project))
 
 
-def test_extras_are_installed_into_an_environment_that_is_there(bake, furnish):
-    project = bake(project_slug="extended")
-    furnish(project)
+def test_extras_are_installed_into_an_environment_that_is_there(bake_furnished):
+    project = bake_furnished(project_slug="extended")
     assert "Installing" in make(project, "setup", "EXTRAS=postgres,redis").stdout
     asked = (project / ".venv/requirements.txt").read_text()
     assert "psycopg[binary]" in asked
     assert "redis>=" in asked
     assert "Installing" not in make(project, "setup").stdout
-
-
-def test_an_unknown_extra_is_named(bake, furnish):
-    project = bake(project_slug="misspelt")
-    furnish(project)
-    done = make(project, "setup", "EXTRAS=postgresql redis")
-    assert done.returncode
-    assert "There is no extra postgresql, only postgres, redis" in done.stderr
+    said = make(project, "setup", "EXTRAS=postgresql redis", status=2).stderr
+    assert "There is no extra postgresql, only postgres, redis" in said
 
 
 @pytest.mark.nightly
@@ -156,15 +122,7 @@ def test_pip_installs_the_dependencies_without_make(bake, tmp_path: Path):
     block = (project / "README.md").read_text().split("Without make, ")[1].split("```")[1]
     commands = block.splitlines()[1:4]
     assert "pip install" in commands[-1]
-    done = subprocess.run(
-        ["sh", "-ec", "\n".join(commands)],
-        cwd=project,
-        env=project_environment(),
-        capture_output=True,
-        text=True,
-        timeout=1800,
-    )
-    assert done.returncode == 0, done.stderr
+    execute(project, "sh", "-ec", "\n".join(commands))
     found = installed(project)
     names = [re.match(r"[\w-]+", line)[0].lower() for line in declared(project)]
     runtime = tomllib.loads((project / "pyproject.toml").read_text())["project"]["dependencies"]

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import urllib.request
@@ -20,18 +19,8 @@ import pytest
 import yaml
 from conftest import MANUAL
 from postgresql import PostgreSQL
-from servers import (
-    Client,
-    LiveProject,
-    credential,
-    free_port,
-    is_listening,
-    manage,
-    serve,
-    text_of,
-    wait_until,
-    wait_until_healthy,
-)
+from projects import execute, serving
+from servers import Client, LiveProject, credential, free_port, is_listening, manage, serve, text_of, wait_until
 
 pytestmark = pytest.mark.servers
 PAGE = MANUAL / "deployment.md"
@@ -51,27 +40,6 @@ def code(section: str, language: str) -> list[str]:
     return [step.code for step in SECTIONS[section].steps if step.language == language]
 
 
-@contextmanager
-def served(command: str, port: int, cwd: Path, **settings: str) -> Iterator[int]:
-    log = cwd / "server.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            ["sh", "-c", f"exec {command}"],
-            cwd=cwd,
-            env=settings,
-            stdout=output,
-            stderr=output,
-            stdin=subprocess.DEVNULL,
-        )
-    try:
-        wait_until_healthy(port, process, log)
-        yield port
-    finally:
-        print(log.read_text()[-5000:])
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=60)
-
-
 def settled(project: Path) -> str:
     """Migrate, and make the first administrator; the API token."""
     manage(project, "migrate", "--verbosity", "0", **PRODUCTION, DEBUG="0")
@@ -79,25 +47,20 @@ def settled(project: Path) -> str:
 
 
 @pytest.mark.nightly
-def test_what_systemd_starts_serves_the_site(project: Path):
+@pytest.mark.parametrize("by", ["systemd", "uvicorn"])
+def test_what_starts_without_docker_serves_the_site(project: Path, by: str):
     [unit] = code("Without Docker", "ini")
     service = configparser.ConfigParser()
     service.optionxform = str
     service.read_string(unit)
     assert service["Service"]["WorkingDirectory"] == "/srv/assistant"
-    command, token, port = service["Service"]["ExecStart"], settled(project), free_port()
     assert int(service["Service"]["TimeoutStopSec"]) >= 20
-    command = command.replace("/srv/assistant", str(project)).replace("-p 8000", f"-p {port}")
-    with served(command, port, project, **PRODUCTION, BEHIND_PROXY="1"):
-        assert "list_tasks" in text_of(Client(port, token).run("list_tasks", headers=HTTPS))
-
-
-@pytest.mark.nightly
-def test_uvicorn_serves_the_site(project: Path):
-    _, command = code("Without Docker", "sh")
+    command = service["Service"]["ExecStart"] if by == "systemd" else code("Without Docker", "sh")[1]
     token, port = settled(project), free_port()
-    command = command.replace("--port 8000", f"--port {port}")
-    with served(command, port, project, **PRODUCTION, BEHIND_PROXY="1"):
+    command = command.replace("/srv/assistant", str(project))
+    command = command.replace("-p 8000", f"-p {port}").replace("--port 8000", f"--port {port}")
+    environment = PRODUCTION | {"BEHIND_PROXY": "1"}
+    with serving(["sh", "-c", f"exec {command}"], project, port, project / "server.log", environment):
         assert "list_tasks" in text_of(Client(port, token).run("list_tasks", headers=HTTPS))
 
 
@@ -105,13 +68,9 @@ def test_uvicorn_serves_the_site(project: Path):
 def test_a_platform_builds_releases_and_serves_the_site(bake, postgresql_server: PostgreSQL, tmp_path: Path):
     """In an environment that has what the page's tables name, and nothing else."""
     project, venv, port = bake(project_slug="on_a_platform", engine="package"), tmp_path / "venv", free_port()
-    subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
-    values = {
-        "SECRET_KEY": PRODUCTION["SECRET_KEY"],
-        "ALLOWED_HOSTS": "127.0.0.1",
-        "BEHIND_PROXY": "1",
-        "DATABASE_URL": postgresql_server.create("on_a_platform"),
-    }
+    execute(project, "uv", "venv", "--quiet", "--python", sys.executable, venv)
+    values = {"SECRET_KEY": PRODUCTION["SECRET_KEY"], "ALLOWED_HOSTS": "127.0.0.1", "BEHIND_PROXY": "1"}
+    values["DATABASE_URL"] = postgresql_server.create("on_a_platform")
     told = set(re.findall(r"[A-Z_]{5,}", " ".join(table("On a platform", "variable"))))
     assert told == {*values, "REDIS_URL", "AGENT_MODEL"}
     environment = {"PATH": f"{venv / 'bin'}:{os.environ['PATH']}", "HOME": str(tmp_path), "PORT": str(port), **values}
@@ -122,15 +81,15 @@ def test_a_platform_builds_releases_and_serves_the_site(bake, postgresql_server:
     release, web = (line.partition(": ")[2] for line in (project / "Procfile").read_text().splitlines())
     install, collect = build.code.splitlines()
     [wanted] = re.fullmatch(r"pip install (.*)", install).groups()
-    uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", venv]
-    subprocess.run([*uv, *wanted.split()], cwd=project, check=True, timeout=600)
+    execute(project, "uv", "pip", "install", "--quiet", "--python", venv, *wanted.split())
     for command in (collect, release):
-        done = subprocess.run(["sh", "-ec", command], cwd=project, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+        given = [f"{name}={value}" for name, value in environment.items()]
+        execute(project, "env", "--ignore-environment", *given, "sh", "-ec", command)
     assert not (project / "db.sqlite3").exists()
     answers = table("On a platform", "the platform asks for")
     path = re.findall(r"`(/\w+)`", answers["health check path"])[0]
-    with served(web.replace("-b 0.0.0.0", "-b 127.0.0.1"), port, project, **environment):
+    command = ["sh", "-c", f"exec {web.replace('-b 0.0.0.0', '-b 127.0.0.1')}"]
+    with serving(command, project, port, project / "server.log", environment):
         assert json.loads(Client(port).fetch("GET", path)[1])["status"] == "ok"
         page = Client(port).fetch("GET", "/accounts/login/", headers=HTTPS)[1]
         [style, *_] = re.findall(r'href="(/static/[^"]*\.css)"', page)
@@ -187,13 +146,9 @@ def object_storage(packages: Path) -> Iterator[str]:
     """What speaks S3, with one bucket; its address."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    environment = os.environ | {"PYTHONPATH": str(packages)}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    environment, quiet = os.environ | {"PYTHONPATH": str(packages)}, subprocess.DEVNULL
+    process = subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
     try:
         wait_until(lambda: is_listening(port))
         urllib.request.urlopen(urllib.request.Request(f"{url}/uploads", method="PUT"), timeout=60)
@@ -213,8 +168,7 @@ def test_uploads_are_kept_in_an_object_storage(project: Path, tmp_path: Path, mo
     section = SECTIONS["Static and uploaded files"]
     [wanted] = re.findall(r'`"(django-storages.*?)",`', section.text)
     packages = tmp_path / "packages"
-    install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", packages]
-    subprocess.run([*install, wanted, "moto[s3,server]"], check=True, timeout=600)
+    execute(project, "uv", "pip", "install", "--quiet", "--target", packages, wanted, "moto[s3,server]")
     for name in ("django", "asgiref", "sqlparse"):  # The project has its own of these
         for folder in [*packages.glob(name), *packages.glob(f"{name}-*.dist-info")]:
             shutil.rmtree(folder)
@@ -225,9 +179,8 @@ def test_uploads_are_kept_in_an_object_storage(project: Path, tmp_path: Path, mo
         with serve(project, PYTHONPATH=str(packages), **values) as live:
             client = live.client(live.token)
             body = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nHello\r\n--b--\r\n'
-            status, answer = client.fetch(
-                "POST", "/agent/attachments/", body, {"Content-Type": "multipart/form-data; boundary=b"}
-            )
+            kind = {"Content-Type": "multipart/form-data; boundary=b"}
+            status, answer = client.fetch("POST", "/agent/attachments/", body, kind)
             assert status == 201, answer
             path = f"/agent/attachments/{json.loads(answer)['id']}/"
             assert client.fetch("GET", path) == (200, "Hello")

@@ -1,38 +1,27 @@
 """`make eval` of a generated project: its own installation, the table, and the threshold."""
 
-import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 from conftest import closure, extras_of, requirements
 from packaging.requirements import Requirement
-from servers import project_environment
-
-
-def make_eval(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = ["make", "--no-print-directory", "eval", *options]
-    return subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True, timeout=1800)
+from projects import make, replace
 
 
 @pytest.mark.nightly
 @pytest.mark.engine
-def test_make_eval_prints_a_table_and_fails_under_the_threshold(bake, furnish):
-    project = bake(project_slug="evaluated", parts="standard")
-    furnish(project)
+def test_make_eval_prints_a_table_and_fails_under_the_threshold(bake_furnished):
+    project = bake_furnished(project_slug="evaluated", parts="standard")
     (project / ".venv/.evals").unlink(missing_ok=True)  # make must install them.
-    done = make_eval(project)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Evaluation Summary" in done.stdout
-    assert done.stdout.splitlines()[-1] == "6 of 6 cases passed."
+    said = make(project, "--no-print-directory", "eval").stdout
+    assert "Evaluation Summary" in said
+    assert said.splitlines()[-1] == "6 of 6 cases passed."
     assert (project / ".venv/.evals").exists()
 
-    cases = project / "assistant/evals/tasks.yaml"
-    cases.write_text(cases.read_text().replace("Says: Pay the rent", "Says: Pay the milkman"))
-    done = make_eval(project)
-    assert done.returncode != 0
-    assert "5 of 6 cases passed. At least 100% have to." in done.stderr
-    assert make_eval(project, "MIN=0.8").returncode == 0
+    replace(project / "assistant/evals/tasks.yaml", "Says: Pay the rent", "Says: Pay the milkman")
+    assert "5 of 6 cases passed. At least 100% have to." in make(project, "eval", status=2).stderr
+    make(project, "eval", "MIN=0.8")
     assert not (project / "db.sqlite3").exists()
 
 

@@ -6,16 +6,13 @@ looked at here: modules that are named in a string, and the reading order that p
 
 import ast
 import configparser
-import os
 import re
-import subprocess
-import sys
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from os.path import dirname, join, normpath
 from pathlib import Path
 
-import pytest
 from conftest import ENGINE, MANUAL, ROOT, TEMPLATE_NAME
+from projects import execute
 
 PLAN = ROOT / "tests/floor_plan.ini"
 ANOTHER_CLOCK = re.compile(
@@ -67,9 +64,7 @@ def named_modules(path: Path) -> set[str]:
 
 def test_imports_keep_to_the_floor_plan():
     command = ["lint-imports", "--config", PLAN, "--no-cache", "--no-logo"]
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "PYTHONPATH": str(ENGINE.parent)}
-    done = subprocess.run(command, cwd=ROOT / TEMPLATE_NAME, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    execute(ROOT / TEMPLATE_NAME, *command, NO_COLOR="1", COLUMNS="200", PYTHONPATH=str(ENGINE.parent))
 
 
 def test_modules_named_in_strings_keep_to_the_floor_plan():
@@ -97,29 +92,22 @@ def words_of(path: Path) -> set[str]:
 
 def test_core_has_no_words_of_parts():
     parts = {path.name for path in (ENGINE / "contrib").iterdir() if path.is_dir()} - ORDINARY
+    above = ("contrib", "contract", "distribution", "management", "testing")
     said = {}
-    for names in layers():
-        for path in (path for name in names for path in [*ENGINE.glob(f"{name}.py"), *(ENGINE / name).rglob("*.py")]):
-            place = str(path.relative_to(ENGINE))
-            if not place.startswith(("contrib", "contract", "distribution", "management", "testing")):
-                said[place] = words_of(path) & parts
+    for name in (name for names in layers() for name in names if not name.startswith(above)):
+        for path in [*ENGINE.glob(f"{name}.py"), *(ENGINE / name).rglob("*.py")]:
+            said[str(path.relative_to(ENGINE))] = words_of(path) & parts
     assert {place: words for place, words in said.items() if words} == OF_PARTS
 
 
-def test_reading_order_has_every_module_of_every_room():
+def test_reading_order_is_that_of_imports_and_of_the_documentation_and_has_every_module():
+    rooms = reading_order()
     folders = {path.name for path in ENGINE.iterdir() if (path / "__init__.py").exists()}
-    assert {*reading_order()} == folders - NO_ROOMS
-    for room, modules in reading_order().items():
+    assert {*rooms} == folders - NO_ROOMS
+    for room, modules in rooms.items():
         there = [path for path in (ENGINE / room).rglob("*.py") if path.name != "__init__.py"]
         assert sorted(modules) == sorted(str(path.relative_to(ENGINE / room)) for path in there), room
-
-
-def test_reading_order_is_the_order_of_imports():
-    rooms = [name for names in layers() for name in names if name in reading_order()]
-    assert rooms == [*reading_order()]
-
-
-def test_reading_order_is_the_one_in_the_documentation():
+    assert [name for names in layers() for name in names if name in rooms] == [*rooms]
     rows = re.findall(r"^\| `(\w+)/` \| (.*) \|$", (MANUAL / "architecture.md").read_text(), re.MULTILINE)
     lines = (ENGINE / "__init__.py").read_text().splitlines()
     questions = [match for line in lines if (match := re.match(r" {4}(\w+)/ +(.*)", line))]
@@ -148,72 +136,40 @@ def imports_up(path: Path, rooms: list[str]) -> list[str]:
     return [address for address in own if room_of(path.parent / address, rooms) < room_of(path, rooms)]
 
 
-def test_page_has_the_rooms_of_the_documentation():
-    assert {path.name for path in ELEMENT.iterdir() if path.is_dir()} == {*rooms_of_the_page()}
-    assert [path.name for path in ELEMENT.glob("*.js")] == ["agui-chat.js"]
-
-
 def test_modules_of_the_page_import_from_rooms_below():
     rooms = rooms_of_the_page()
+    assert {path.name for path in ELEMENT.iterdir() if path.is_dir()} == {*rooms}
+    assert [path.name for path in ELEMENT.glob("*.js")] == ["agui-chat.js"]
     up = {str(path.relative_to(ELEMENT)): imports_up(path, rooms) for path in ELEMENT.rglob("*.js")}
     assert {name: addresses for name, addresses in up.items() if addresses} == {}
 
 
-def imports_of_modules(static: list[Path]) -> dict[str, list[str]]:
-    """What each module imports, at once and on demand, by their names as static files."""
-    named = {path.relative_to(root).as_posix(): path for root in static for path in root.rglob("*.js")}
-    return {
-        name: [normpath(join(dirname(name), address)) for address in IMPORTED.findall(code_of(path))]
-        for name, path in named.items()
-    }
-
-
 def test_modules_of_the_page_import_each_other_in_no_circle():
-    # In production a module's name has a digest of its text, with the names of what it imports. A circle has none.
-    static = [ENGINE / "static", *ENGINE.glob("contrib/*/static")]
-    assert [*TopologicalSorter(imports_of_modules(static)).static_order()]
+    """In production a module's name has a digest of its text, with the names of what it imports. A circle has none."""
+    named = {}
+    for root in (ENGINE / "static", *ENGINE.glob("contrib/*/static")):
+        for path in root.rglob("*.js"):
+            name = path.relative_to(root).as_posix()
+            named[name] = [normpath(join(dirname(name), address)) for address in IMPORTED.findall(code_of(path))]
+    assert [*TopologicalSorter(named).static_order()]
 
 
-def test_circle_of_modules_is_found(tmp_path: Path):
-    (tmp_path / "a.js").write_text('import { b } from "./b.js";')
-    (tmp_path / "b.js").write_text('/** @type {import("./a.js").A} */\nconst a = 1;')
-    assert [*TopologicalSorter(imports_of_modules([tmp_path])).static_order()] == ["b.js", "a.js"]
-    (tmp_path / "b.js").write_text('const a = () => import("./a.js");')
-    with pytest.raises(CycleError):
-        TopologicalSorter(imports_of_modules([tmp_path])).prepare()
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        'import { Question } from "../approvals/question.js";',
-        'await import("../approvals/question.js")',
-        '/** @type {import("../agui-chat.js").AguiChatElement} */',
-    ],
-)
-def test_import_from_a_room_above_is_found(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys.modules[__name__], "ELEMENT", tmp_path)
-    (tmp_path / "dom").mkdir()
-    (tmp_path / "dom/elements.js").write_text(f"{line}\n")
-    assert imports_up(tmp_path / "dom/elements.js", ["approvals", "dom"]) != []
+def test_imports_of_all_forms_are_found():
+    text = 'import { A } from "./a.js";\nawait import("./b.js");\n/** @type {import("../c.js").C} */\n'
+    assert IMPORTED.findall(text) == ["./a.js", "./b.js", "../c.js"]
+    assert IMPORTED.findall(COMMENT.sub("", text)) == ["./a.js", "./b.js"]
 
 
 # --- What serves one part stands beside its Python
 
 MODULES = [path for path in ELEMENT.rglob("*.js") if path.parent.name != "languages"]
 COMMENT = re.compile(r"/\*.*?\*/|(?<![:\"'])//[^\n]*", re.DOTALL)
-# What the page says of parts: a message can have files, whoever uploads them.
-PAGE_OF_PARTS = {
-    "agui-chat.js": {"attachments"},
-    "composer/additions.js": {"attachments"},
-    "composer/composer.js": {"attachments"},
-    "messages/queued.js": {"attachments"},
-    "messages/thread-markdown.js": {"attachments"},
-    "messages/views.js": {"attachments"},
-    "page/chat-page.js": {"attachments"},
-    "session/outbox.js": {"attachments"},
-    "session/refused-turn.js": {"attachments"},
-}
+# What says `attachments`: a message can have files, whoever uploads them.
+WITH_FILES = {
+    "agui-chat.js", "composer/additions.js", "composer/composer.js", "messages/queued.js",
+    "messages/thread-markdown.js", "messages/views.js", "page/chat-page.js", "session/outbox.js",
+    "session/refused-turn.js",
+}  # fmt: skip
 
 
 def code_of(path: Path) -> str:
@@ -247,10 +203,9 @@ def styled_in(text: str) -> set[str]:
 
 def test_page_has_no_names_of_parts():
     parts = {path.name for path in (ENGINE / "contrib").iterdir() if path.is_dir()} - ORDINARY - {"observe"}
-    said = {}
-    for path in MODULES:
-        said[str(path.relative_to(ELEMENT))] = set(re.findall(r"[a-z]+", code_of(path).lower())) & parts
-    assert {name: words for name, words in said.items() if words} == PAGE_OF_PARTS
+    said = {str(path.relative_to(ELEMENT)): set(re.findall(r"[a-z]+", code_of(path).lower())) for path in MODULES}
+    named = {name: words & parts for name, words in said.items() if words & parts}
+    assert named == {name: {"attachments"} for name in WITH_FILES}
     for path in ELEMENT.glob("*.css"):
         assert set(re.findall(r"[a-z]+", path.read_text().lower())) & parts == set()
 
@@ -300,12 +255,9 @@ def test_page_has_no_module_for_one_part():
 
 def test_every_module_asks_the_one_clock():
     """A module that asked another clock would have a time that tests can't turn."""
+    for call in ("time.monotonic()", "timezone.now()", "timezone.localtime()", "date.today()"):
+        assert ANOTHER_CLOCK.search(call)
     # The default of a column can't change without a migration, and a script has no time to turn.
     others = {"clock.py", "models.py", "script.py"}
     modules = [path for path in ENGINE.rglob("*.py") if path.name not in others and "migrations" not in path.parts]
     assert [path for path in modules if ANOTHER_CLOCK.search(path.read_text())] == []
-
-
-@pytest.mark.parametrize("call", ["time.monotonic()", "timezone.now()", "timezone.localtime()", "date.today()"])
-def test_another_clock_is_found(call: str):
-    assert ANOTHER_CLOCK.search(f"    started = {call}\n")

@@ -8,7 +8,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from conftest import PROVIDERS, ROOT, TEMPLATE_NAME
-from test_generation import RENDERED, files
+from test_generation import RENDERED, files, project
+
+__all__ = ["project"]
 
 GOLDEN = ROOT / "tests/golden"
 
@@ -49,11 +51,6 @@ PLACES = {
     "(assistant|users)/tests": PYTHON,
 }
 RESERVED_ON_WINDOWS = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
-
-
-@pytest.fixture(params=PROVIDERS)
-def project(request: pytest.FixtureRequest, rendered: dict[str, Path]) -> Path:
-    return rendered[request.param]
 
 
 def fits(name: str) -> bool:

@@ -2,8 +2,6 @@
 
 import os
 import re
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +9,9 @@ import pytest
 import snapshot
 from conftest import ENGINE, MANUAL, ROOT, TEMPLATE_NAME
 from postgresql import PostgreSQL
-from servers import Client, credential, free_port, manage, project_environment, wait_until_healthy
+from projects import execute
+from servers import Client, copy_migrated, credential, manage
+from test_readme import shell
 
 PROJECT = ROOT / TEMPLATE_NAME
 REPOSITORY = sorted(
@@ -49,8 +49,7 @@ def test_pages_that_tests_hold_to_the_code_exist():
 
 @pytest.mark.parametrize("page", ["README.md", "AGENTS.md", ".agents/skills/change-the-agent/SKILL.md"])
 def test_the_pages_that_a_project_names_are_in_the_manual(page: str):
-    text = (PROJECT / page).read_text()
-    named = set(re.findall(r"`(?:agui/manual/)?([a-z-]+\.md)`", text))
+    named = set(re.findall(r"`(?:agui/manual/)?([a-z-]+\.md)`", (PROJECT / page).read_text()))
     assert named
     assert [name for name in named if not (MANUAL / name).exists()] == []
 
@@ -62,21 +61,17 @@ def test_the_contents_lead_to_every_page():
 
 
 def test_every_page_is_listed_with_its_path():
-    run = [sys.executable, "-m", "agui.manual"]
-    listed = subprocess.run(run, cwd=ENGINE.parent, capture_output=True, text=True, check=True).stdout.splitlines()
+    command = [sys.executable, "-m", "agui.manual"]
     there = {}
-    for line in listed:
+    for line in execute(ENGINE.parent, *command).stdout.splitlines():
         title, path = re.split(r" {2,}", line)
         there[Path(path)] = title
     assert set(there) == {*MANUAL.rglob("*.md")}
     assert there[MANUAL / "tools.md"] == "Give the agent tools"
-    printed = subprocess.run(
-        [*run, "recipes/observe"], cwd=ENGINE.parent, capture_output=True, text=True, check=True
-    ).stdout
+    printed = execute(ENGINE.parent, *command, "recipes/observe").stdout
     assert printed == (MANUAL / "recipes/observe.md").read_text() + "\n"
-    refused = subprocess.run([*run, "tolls"], cwd=ENGINE.parent, capture_output=True, text=True)
-    assert refused.returncode == 1
-    assert "There is no page 'tolls', only agent, " in refused.stderr
+    said = execute(ENGINE.parent, *command, "tolls", status=1).stderr
+    assert "There is no page 'tolls', only agent, " in said
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -159,17 +154,17 @@ def test_the_diagram_goes_one_way_through_the_rooms():
     assert seen == {"client", *rooms}
 
 
-def test_the_proxy_has_what_the_page_says_of_it():
-    section = (MANUAL / "deployment.md").read_text().split("\n## The proxy\n")[1].split("\n## ")[0]
+def section_of(title: str) -> str:
+    """A section of deployment.md."""
+    return (MANUAL / "deployment.md").read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def test_the_proxy_and_compose_have_what_the_page_says_of_them():
     site = (PROJECT / "nginx.conf").read_text()
-    for name in re.findall(r"^\| `([\w-]+)` \|", section, re.M):
-        assert name in site
-
-
-def test_compose_needs_what_the_page_says():
-    section = (MANUAL / "deployment.md").read_text().split("\n## With Docker\n")[1].split("\n## ")[0]
+    named = re.findall(r"^\| `([\w-]+)` \|", section_of("The proxy"), re.M)
+    assert [name for name in named if name not in site] == []
     needed = set(re.findall(r"\$\{(\w+):\?", (PROJECT / "compose.yaml").read_text()))
-    assert needed <= set(re.findall(r"`([A-Z_]+)`", section))
+    assert needed <= set(re.findall(r"`([A-Z_]+)`", section_of("With Docker")))
 
 
 def test_what_coding_assistants_are_told_exists(rendered):
@@ -182,25 +177,19 @@ def test_what_coding_assistants_are_told_exists(rendered):
 
 
 @pytest.mark.servers
-def test_the_command_for_coding_assistants_answers(bake, furnish):
-    project = bake(project_slug="asked")
-    furnish(project)
+def test_the_command_for_coding_assistants_answers(bake_furnished):
+    project = bake_furnished(project_slug="asked")
     [command] = re.findall(r"`(\.venv/bin/python manage\.py chat .*?)`", (project / "AGENTS.md").read_text())
-    manage(project, "migrate", "--verbosity", "0")
-    manage(project, "create_first_admin")
-    done = subprocess.run(
-        ["sh", "-c", command], cwd=project, env=project_environment(), capture_output=True, text=True, timeout=900
-    )
-    assert done.returncode == 0, done.stderr
-    assert '"RUN_FINISHED"' in done.stdout.splitlines()[-1].replace(" ", "")
+    copy_migrated(project)
+    said = execute(project, "sh", "-c", command).stdout
+    assert '"RUN_FINISHED"' in said.splitlines()[-1].replace(" ", "")
 
 
 @pytest.mark.nightly
 @pytest.mark.servers
-def test_what_is_backed_up_at_night_can_be_restored(bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path):
+def test_what_is_backed_up_at_night_can_be_restored(bake_furnished, postgresql_server: PostgreSQL, tmp_path: Path):
     """As on the page, except the addresses."""
-    project, backup = bake(project_slug="backed_up"), tmp_path / "backup"
-    furnish(project)
+    project, backup = bake_furnished(project_slug="backed_up"), tmp_path / "backup"
     backup.mkdir()
     postgres = {"PGHOST": "127.0.0.1", "PGPORT": str(postgresql_server.port), "PGUSER": "postgres"}
     settings = {"DATABASE_URL": postgresql_server.create("assistant"), "DEBUG": "1", **postgres}
@@ -208,11 +197,7 @@ def test_what_is_backed_up_at_night_can_be_restored(bake, furnish, postgresql_se
 
     def run(commands: str) -> None:
         commands = commands.replace("/backup/", f"{backup}/").replace("/srv/assistant", str(project))
-        environment = project_environment(**settings)
-        done = subprocess.run(
-            ["sh", "-ec", commands], cwd=project, env=environment, capture_output=True, text=True, timeout=900
-        )
-        assert done.returncode == 0, done.stderr
+        execute(project, "sh", "-ec", commands, **settings)
 
     def users() -> list[str]:
         return postgresql_server.query("assistant", "SELECT username FROM users_user")
@@ -237,27 +222,15 @@ def test_what_is_backed_up_at_night_can_be_restored(bake, furnish, postgresql_se
 
 @pytest.mark.nightly
 @pytest.mark.servers
-def test_the_steps_without_docker_serve_the_site(bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path):
+def test_the_steps_without_docker_serve_the_site(bake_furnished, postgresql_server: PostgreSQL, tmp_path: Path):
     """As they are on the page, except the addresses."""
-    project, port = bake(project_slug="deployed"), free_port()
-    furnish(project)
+    project, log = bake_furnished(project_slug="deployed"), tmp_path / "log"
     [steps, *_] = blocks("deployment", "sh")
     steps, count = re.subn(r"(?m)^DATABASE_URL=.*$", f"DATABASE_URL={postgresql_server.create('deployed')}", steps)
     assert count == 1
-    steps = re.sub(r"(?m)^REDIS_URL=.*\n", "", steps).replace("-p 8000", f"-p {port}")
+    steps = re.sub(r"(?m)^REDIS_URL=.*\n", "", steps).replace("-p 8000", "-p $PORT")
     steps = steps.replace("agent.example.com", "agent.example.com,127.0.0.1")
-    log = tmp_path / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            ["sh", "-e", "-c", steps],
-            cwd=project,
-            env=project_environment(),
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    try:
-        wait_until_healthy(port, process, log, 120)
+    with shell([steps], project, log) as port:
         printed = log.read_text()
         assert "CRITICAL" not in printed
         assert "Installing" in printed  # The extras, which nothing before has asked for
@@ -273,7 +246,3 @@ def test_the_steps_without_docker_serve_the_site(bake, furnish, postgresql_serve
             assert "immutable" in response.headers["Cache-Control"]
         stream = Client(port, credential(printed, "API token")).run("hello", headers=as_proxy)
         assert stream[-1]["type"] == "RUN_FINISHED"
-    finally:
-        print(log.read_text()[-5000:])
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=60)

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,11 +18,11 @@ import pytest
 import test_dotnet
 import yaml
 from conftest import pins
-from cookiecutter.main import cookiecutter
 from nginx import find_nginx, nginx
 from postgresql import PostgreSQL
+from projects import execute, serving
 from redis_server import RedisServer
-from servers import Client, credential, events, free_port, project_environment, wait_until_healthy
+from servers import Client, credential, events, free_port, project_environment
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly]
 OF_THE_SYSTEM = ("pip install", "useradd")  # uv is there, and the user is the one who runs the tests
@@ -72,16 +71,7 @@ class Image:
         return project_environment(**self.settings | {"PATH": path, "UV_PYTHON": sys.executable})
 
     def run(self, *command: str) -> str:
-        done = subprocess.run(
-            [self.place(part) for part in command],
-            cwd=self.root / "app",
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return execute(self.root / "app", *map(self.place, command), **self.environment()).stdout
 
     def at(self, port: int, command: str) -> list[str]:
         """A command of the image, for a process that is no container."""
@@ -93,16 +83,8 @@ class Image:
     @contextmanager
     def serve(self, log: Path) -> Iterator[int]:
         port = free_port()
-        with log.open("ab") as stream:
-            process = subprocess.Popen(
-                self.at(port, "CMD"), cwd=self.root / "app", env=self.environment(), stdout=stream, stderr=stream
-            )
-        try:
-            wait_until_healthy(port, process, log)
+        with serving(self.at(port, "CMD"), self.root / "app", port, log, self.environment()):
             yield port
-        finally:
-            process.terminate()
-            process.wait(timeout=60)
 
 
 class Visitor(Client):
@@ -138,14 +120,10 @@ def compose_environment(compose: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def site(template, cookiecutter_config, tmp_path_factory, postgresql_server: PostgreSQL) -> Iterator[Site]:
-    for program in ("uv", "redis-server"):
-        if not shutil.which(program):
-            pytest.skip(f"{program} is not on the PATH")
-    if not find_nginx():
-        pytest.skip("nginx is not installed")
-    options = {"no_input": True, "config_file": str(cookiecutter_config)}
-    project = Path(cookiecutter(str(template), output_dir=str(tmp_path_factory.mktemp("source")), **options))
+def site(render, tmp_path_factory, postgresql_server: PostgreSQL) -> Iterator[Site]:
+    if not (shutil.which("uv") and shutil.which("redis-server") and find_nginx()):
+        pytest.skip("uv, redis-server or nginx is not installed")
+    project = render(tmp_path_factory.mktemp("source"))
     for path in [project, *project.rglob("*")]:
         path.chmod(path.stat().st_mode & 0o700)  # As with umask 077
     compose = yaml.safe_load((project / "compose.yaml").read_text())
@@ -165,23 +143,17 @@ def site(template, cookiecutter_config, tmp_path_factory, postgresql_server: Pos
         yield Site(image, ports, port, *(credential(said, label) for label in ("Username", "Password", "API token")))
 
 
-def test_proxy_asks_again_where_the_processes_are(rendered):
+def test_proxy_finds_the_processes_and_leaves_their_connections_in_time(rendered):
     """Else it knows those that were there when it began: after a deploy none, and never the third of three."""
     project = rendered["demo"]
-    proxy = yaml.safe_load((project / "compose.yaml").read_text())["services"]["proxy"]["image"]
-    assert tuple(map(int, re.findall(r"\d+", proxy))) >= (1, 28)  # 1.27.3 is the first that can
+    services = yaml.safe_load((project / "compose.yaml").read_text())["services"]
+    assert tuple(map(int, re.findall(r"\d+", services["proxy"]["image"]))) >= (1, 28)  # 1.27.3 is the first that can
     configuration = (project / "nginx.conf").read_text()
     assert "\nresolver 127.0.0.11 " in configuration  # Docker's name server
     assert re.search(r"server web:8000 resolve ", configuration)
-
-
-def test_proxy_gives_up_an_idle_connection_before_daphne_does(rendered):
-    [seconds] = re.findall(r"keepalive_timeout (\d+)s;", (rendered["demo"] / "nginx.conf").read_text())
+    [seconds] = re.findall(r"keepalive_timeout (\d+)s;", configuration)
     assert int(seconds) < 60  # Twisted's own, which daphne leaves as it is
-
-
-def test_no_log_of_a_container_fills_the_disk(rendered):
-    services = yaml.safe_load((rendered["demo"] / "compose.yaml").read_text())["services"]
+    # No log of a container fills the disk.
     assert {service["logging"]["driver"] for service in services.values()} == {"local"}
 
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 from pages import expect, finished, message_box, say
+from projects import append, replace
 from servers import manage
-from test_installer import PASSWORD, form, installed, replace, served, shop
+from test_installer import PASSWORD, create_superuser, form, fresh_shop, installed, served, shop
 
-__all__ = ["form", "shop"]
+__all__ = ["form", "fresh_shop", "shop"]
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
 POLICY = """
@@ -16,14 +17,11 @@ CONTENT_SECURITY_POLICY = {"DIRECTIVES": {"default-src": ["'self'"], "script-src
 
 
 def test_an_approved_change_on_a_page_with_a_strict_policy(shop: Path, new_page):
-    settings = shop / "shop/settings.py"
-    replace(settings, "MIDDLEWARE = [\n", "MIDDLEWARE = [\n    'csp.middleware.CSPMiddleware',\n")
-    settings.write_text(settings.read_text() + POLICY)
+    replace(shop / "shop/settings.py", "MIDDLEWARE = [\n", "MIDDLEWARE = [\n    'csp.middleware.CSPMiddleware',\n")
+    append(shop / "shop/settings.py", POLICY)
     installed(shop, "--parts", "agentify")
     manage(shop, "agentify", "auth.Group")
-    manage(shop, "migrate", "--verbosity", "0")
-    creation = ["--noinput", "--username", "ada", "--email", "ada@example.com"]
-    manage(shop, "createsuperuser", *creation, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    create_superuser(shop)
     with served(shop) as client:
         with client.open("GET", "/assistant/") as response:
             assert "script-src 'self'" in response.headers["Content-Security-Policy"]

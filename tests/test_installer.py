@@ -8,25 +8,18 @@ import shutil
 import subprocess
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlencode
 
+import guide
 import pytest
 from conftest import ENGINE, ROOT, with_engine
 from daily import at_night, rows_at_night
-from servers import (
-    Client,
-    events,
-    free_port,
-    is_listening,
-    manage,
-    project_environment,
-    run_input,
-    text_of,
-    wait_until,
-)
+from projects import append, commit, execute, git, program, replace
+from servers import Client, events, free_port, is_listening, manage, project_environment, run_input, text_of, wait_until
 
 sys.path.append(str(ROOT))
 from installer import name_lists, python_files, source
@@ -126,21 +119,32 @@ def form(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture
-def shop(environment: Path, tmp_path: Path, form: str) -> Path:
+@pytest.fixture(scope="session")
+def fresh_shop(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """What `django-admin startproject` makes, with an environment beside it that has all packages."""
-    project = tmp_path / "shop"
-    if form == "package":
-        name, contents = source.wheel()
-        (tmp_path / "built/vendor").mkdir(parents=True)
-        (tmp_path / "built" / name).write_bytes(contents)
-        environment = with_engine(environment, tmp_path / "built")
-    project.mkdir()
-    command = [environment / "bin/django-admin", "startproject", "shop", project]
-    subprocess.run(command, env=project_environment(), check=True)
-    (project / ".gitignore").write_text("/.venv\n__pycache__/\n*.sqlite3\n*.log\n")
-    (project / ".venv").symlink_to(environment)
-    return project
+
+    @cache
+    def fresh_shop(form: str) -> Path:
+        directory = tmp_path_factory.mktemp("shop")
+        packages = environment
+        if form == "package":
+            name, contents = source.wheel()
+            (directory / "built/vendor").mkdir(parents=True)
+            (directory / "built" / name).write_bytes(contents)
+            packages = with_engine(environment, directory / "built")
+        project = directory / "shop"
+        project.mkdir()
+        execute(directory, packages / "bin/django-admin", "startproject", "shop", project)
+        (project / ".gitignore").write_text("/.venv\n__pycache__/\n*.sqlite3\n*.log\n")
+        (project / ".venv").symlink_to(packages)
+        return project
+
+    return fresh_shop
+
+
+@pytest.fixture
+def shop(fresh_shop: Callable[[str], Path], tmp_path: Path, form: str) -> Path:
+    return Path(shutil.copytree(fresh_shop(form), tmp_path / "shop", symlinks=True))
 
 
 def plain(project: Path) -> Path:
@@ -187,46 +191,9 @@ def windows(project: Path) -> Path:
     return project
 
 
-def packages(project: Path) -> Path:
-    """Settings and routes in packages, no WSGI_APPLICATION, and a file of requirements for production only."""
-    for name in ("settings", "urls"):
-        text = (project / f"shop/{name}.py").read_text()
-        (project / f"shop/{name}.py").unlink()
-        (project / f"shop/{name}").mkdir()
-        (project / f"shop/{name}/base.py").write_text(text)
-    (project / "shop/settings/__init__.py").touch()
-    (project / "shop/settings/www.py").write_text("from .base import *\n\ndel WSGI_APPLICATION\n")
-    (project / "shop/urls/__init__.py").write_text("from .base import urlpatterns  # of the main site\n")
-    (project / "shop/asgi.py").unlink()
-    replace(project / "manage.py", "shop.settings", "shop.settings.www")
-    (project / "requirements").mkdir()
-    (project / "requirements/production.txt").write_text("django>=5.2\n")
-    (project / "requirements/dev.txt").write_text("-r production.txt\nruff\n")
-    return project
-
-
-def replace(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
-def commit(project: Path) -> None:
-    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.com"]
-    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "Test"]):
-        subprocess.run(["git", *command], cwd=project, check=True)
-
-
-def git(project: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=project, check=True, capture_output=True, text=True)
-    return done.stdout
-
-
 def installer(project: Path, *options: str, prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     command = [*prefix, sys.executable, "-B", "-m", "installer", project, *options]
-    return subprocess.run(
-        command, cwd=ROOT, env=project_environment(VIRTUAL_ENV=""), capture_output=True, text=True, timeout=900
-    )
+    return execute(ROOT, *command, status=None, VIRTUAL_ENV="")
 
 
 def installed(project: Path, *options: str) -> str:
@@ -235,9 +202,25 @@ def installed(project: Path, *options: str) -> str:
     return done.stdout
 
 
+def refusal(project: Path, *options: str, prefix: Sequence[str] = ()) -> str:
+    """What is said to who asks for what can't be done."""
+    done = installer(project, *options, prefix=prefix)
+    assert done.returncode == 1, done.stdout
+    return done.stderr
+
+
 def changed_lines(project: Path, *paths: str) -> int:
     counts = re.findall(r"(?m)^(\d+)\t(\d+)", git(project, "diff", "--numstat", "--", *paths))
     return sum(int(added) + int(deleted) for added, deleted in counts)
+
+
+def is_sound(project: Path) -> bool:
+    has_all = manage(project, "makemigrations", "--check", "--dry-run") == "No changes detected\n"
+    return has_all and "no issues" in manage(project, "check")
+
+
+def migrate(project: Path, *arguments: str) -> None:
+    manage(project, "migrate", *arguments, "--verbosity", "0")
 
 
 # --- Install, again, and take back
@@ -247,7 +230,7 @@ BOTH_FORMS = pytest.mark.parametrize("form", ["package", *at_night("source")], i
 
 
 @BOTH_FORMS
-@pytest.mark.parametrize("layout", [plain, *at_night(split_settings, source_layout, windows, packages)])
+@pytest.mark.parametrize("layout", [plain, *at_night(split_settings, source_layout, windows)])
 def test_an_agent_comes_and_goes(shop, form, layout):
     project = layout(shop)
     commit(project)
@@ -258,7 +241,6 @@ def test_an_agent_comes_and_goes(shop, form, layout):
         replace(project / ".gitignore", "/.venv", ".venv")
         commit(project)
     before = manage(code, "check")
-
     options = ["--engine", form]
     plan = installed(project, *options, "--dry-run")
     assert git(project, "status", "--short") == ""
@@ -267,12 +249,9 @@ def test_an_agent_comes_and_goes(shop, form, layout):
     assert manage(code, "check") == before
     assert manage(code, "makemigrations", "--check", "--dry-run") == "No changes detected\n"
     assert changed_lines(project) <= 25
-    texts = git(project, "status", "--short"), git(project, "diff")
+    difference = git(project, "diff")
     assert "nothing to change" in installed(project)
-    assert (git(project, "status", "--short"), git(project, "diff")) == texts
-    if layout is packages:
-        assert {"shop/asgi.py", "requirements/production.txt"} <= set(re.findall(r"(?m)^.. (\S+)$", texts[0]))
-        assert "requirements.txt" not in os.listdir(project)
+    assert git(project, "diff") == difference
     if layout is windows:
         for name in git(project, "diff", "--name-only").split():
             text = (project / name).read_bytes()
@@ -291,13 +270,17 @@ def test_the_projects_own_tests_pass_as_before(shop, has_admin):
         replace(shop / "shop/urls.py", "from django.contrib import admin\n", "")
     (shop / "shop/tests.py").write_text(OWN_TESTS)
     installed(shop)
-    command = [shop / ".venv/bin/python", "manage.py", "test"]
-    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=900)
-    assert (done.returncode, "Ran 2 tests in" in done.stderr) == (0, True), done.stderr
+    assert "Ran 2 tests in" in program(shop, "python", "manage.py", "test").stderr
 
 
 @pytest.mark.nightly
-def test_what_a_person_has_to_do_is_noted(shop):
+def test_what_a_person_has_to_do_is_told(shop):
+    commit(shop)
+    assert "git add --force" not in installed(shop)
+    installed(shop, "--remove")
+    (shop / ".gitignore").write_text("/.venv\n*.whl\n")
+    assert re.search(r"git add --force vendor/agui_django-\S+\.whl\n", installed(shop))
+    installed(shop, "--remove")
     (shop / "Dockerfile").write_text("COPY requirements.txt .\nRUN pip install -r requirements.txt\n")
     (shop / "requirements.in").write_text("django\n")
     notes = re.findall(r"(?m)^note +(.*)$", installed(shop, "--dry-run"))
@@ -309,57 +292,36 @@ def test_what_a_person_has_to_do_is_noted(shop):
 
 
 @pytest.mark.nightly
-def test_files_that_git_ignores_are_named(shop):
-    commit(shop)
-    assert "git add --force" not in installed(shop)
-    installed(shop, "--remove")
-    (shop / ".gitignore").write_text("/.venv\n*.whl\n")
-    assert re.search(r"git add --force vendor/agui_django-\S+\.whl\n", installed(shop))
-
-
-@pytest.mark.nightly
-def test_tools_are_written_in_a_project_without_base_dir(shop):
-    settings = shop / "shop/settings.py"
-    settings.write_text(settings.read_text().replace("BASE_DIR", "ROOT"))
-    installed(shop, "--parts", "everything")
-    said = manage(shop, "agentify", "auth.Group")
-    assert "assistant/tools_group.py: written." in said
-    assert "Add this to" not in said
-    program = "from assistant.agent import registry; print(*registry)"
-    assert "list_groups" in manage(shop, "shell", "-c", program)
-    manage(shop, "migrate", "--verbosity", "0")
-    manage(shop, "check")
-
-
-@pytest.mark.nightly
-def test_all_parts_come_and_go(shop):
+def test_all_parts_come_and_go_in_a_project_without_base_dir(shop):
     (shop / "pyproject.toml").write_text(PROJECT_TOML)
-    settings = shop / "shop/settings.py"
-    settings.write_text(settings.read_text() + "\nDEFAULT_AUTO_FIELD = 'django.db.models.AutoField'\n")
+    replace(shop / "shop/settings.py", "BASE_DIR", "ROOT")
+    append(shop / "shop/settings.py", "\nDEFAULT_AUTO_FIELD = 'django.db.models.AutoField'\n")
     commit(shop)
     installed(shop, "--parts", "everything")
-    assert "no issues" in manage(shop, "check")
-    assert manage(shop, "makemigrations", "--check", "--dry-run") == "No changes detected\n"
+    assert is_sound(shop)
     # The other lines are the packages that parts need, one a line.
     assert changed_lines(shop, ":!pyproject.toml") <= 15
     installed(shop, "--remove")
     assert git(shop, "status", "--short") == ""
+    installed(shop, "--parts", "everything")
+    said = manage(shop, "agentify", "auth.Group")
+    assert "assistant/tools_group.py: written." in said
+    assert "Add this to" not in said
+    assert "list_groups" in manage(shop, "shell", "-c", "from assistant.agent import registry; print(*registry)")
+    migrate(shop)
+    manage(shop, "check")
 
 
 def test_removing_keeps_what_was_changed_elsewhere_and_refuses_the_rest(shop):
     commit(shop)
     installed(shop)
-    settings = shop / "shop/settings.py"
-    settings.write_text(settings.read_text() + "\nSITE_ID = 1\n")
-    tools = shop / "assistant/tools.py"
-    own = tools.read_text()
-    tools.write_text(own + "\n# mine\n")
-    refused = installer(shop, "--remove")
-    assert refused.returncode == 1
-    assert "assistant was changed since the installation" in refused.stderr
-    tools.write_text(own)
+    settings, tools = shop / "shop/settings.py", shop / "assistant/tools.py"
+    append(settings, "\nSITE_ID = 1\n")
+    append(tools, "\n# mine\n")
+    assert "assistant was changed since the installation" in refusal(shop, "--remove")
+    replace(tools, "\n# mine\n", "")
     replace(settings, "    'agui',\n", "    'agui', # the agent\n")
-    assert "was changed where" in installer(shop, "--remove").stderr
+    assert "was changed where" in refusal(shop, "--remove")
     assert (shop / "vendor").exists()
     replace(settings, "    'agui', # the agent\n", "    'agui',\n")
     installed(shop, "--remove")
@@ -396,19 +358,18 @@ DELETION = "from django.contrib.auth import get_user_model; print(get_user_model
 def test_nothing_is_removed_while_tables_are_left(shop):
     """As long as they are, no user with a row in them can be deleted without the engine."""
     installed(shop, "--parts", "standard")
-    manage(shop, "migrate", "--verbosity", "0")
+    migrate(shop)
     manage(shop, "shell", "-c", TRACES)
     commit(shop)
-    for options in (["--remove"], ["--remove", "--dry-run"]):
-        refused = installer(shop, *options)
-        assert refused.returncode == 1
-        assert refused.stderr.startswith("Nothing was changed. The database has tables of the agent: run ")
-        assert refused.stderr.count("\n") == 1
+    said = refusal(shop, "--remove")
+    assert said.startswith("Nothing was changed. The database has tables of the agent: run ")
+    assert said.count("\n") == 1
+    assert refusal(shop, "--remove", "--dry-run") == said
     assert git(shop, "status", "--short") == ""
     shutil.rmtree(shop / "assistant")  # The user may have replaced this folder. The settings import from it.
-    assert installer(shop, "--remove").stderr == refused.stderr
+    assert refusal(shop, "--remove") == said
     git(shop, "checkout", "--", "assistant")
-    for command in re.findall("`manage.py (.*?)`", refused.stderr):
+    for command in re.findall("`manage.py (.*?)`", said):
         manage(shop, *command.split(), "--verbosity", "0")
     shutil.rmtree(shop / "assistant")
     installed(shop, "--remove")
@@ -419,15 +380,14 @@ def test_nothing_is_removed_while_tables_are_left(shop):
 @pytest.mark.nightly
 def test_tables_in_another_database_are_found(shop):
     (shop / "shop/routers.py").write_text(CHATS)
-    settings = shop / "shop/settings.py"
-    settings.write_text(settings.read_text() + ROUTER)
+    append(shop / "shop/settings.py", ROUTER)
     installed(shop)
     installed(shop, "--remove", "--dry-run")
     assert not (shop / "chats.sqlite3").exists()
-    manage(shop, "migrate", "--verbosity", "0")
+    migrate(shop)
     installed(shop, "--remove", "--dry-run")
-    manage(shop, "migrate", "--database", "chats", "--verbosity", "0")
-    commands = re.findall("`manage.py (.*?)`", installer(shop, "--remove").stderr)
+    migrate(shop, "--database", "chats")
+    commands = re.findall("`manage.py (.*?)`", refusal(shop, "--remove"))
     assert commands == ["migrate agui zero --database chats", "migrate assistant zero --database chats"]
     for command in commands:
         manage(shop, *command.split(), "--verbosity", "0")
@@ -448,33 +408,41 @@ def test_nothing_is_removed_that_other_code_needs(shop):
         "field = models.ForeignKey('assistant.Conversation', models.CASCADE)",
     ):
         own.write_text(f"if True:\n{line}\n")
-        refused = installer(shop, "--remove")
-        assert refused.returncode == 1
-        assert f"{own} needs the agent (" in refused.stderr
-        assert refused.stderr.count("\n") == 1
+        said = refusal(shop, "--remove")
+        assert f"{own} needs the agent (" in said
+        assert said.count("\n") == 1
     own.write_text('role = "assistant"  # import agui\nfrom .agui import x\n')
-    urls = shop / "shop/urls.py"
     route = 'path("assistant/", include("assistant.urls"))'
-    replace(urls, route, route.replace("assistant/", "help/"))
-    assert "shop/urls.py was changed where" in installer(shop, "--remove").stderr
-    replace(urls, f"    {route.replace('assistant/', 'help/')},\n", "")
+    replace(shop / "shop/urls.py", route, route.replace("assistant/", "help/"))
+    assert "shop/urls.py was changed where" in refusal(shop, "--remove")
+    replace(shop / "shop/urls.py", f"    {route.replace('assistant/', 'help/')},\n", "")
+    base = shop / "requirements/base.txt"
+    base.parent.mkdir()
+    (shop / "requirements.txt").rename(base)
+    assert refusal(shop, "--remove") == f"Nothing was changed. {base} requires agui-django: take that out first.\n"
+    base.write_text("django\n# no agui-django any more\n")
     installed(shop, "--remove")
     assert "no issues" in manage(shop, "check")
 
 
-def make_older(shop: Path) -> None:
-    """Record the engine as it is now, as if it had been the one of its time."""
-    manifest = shop / ".agui.json"
-    present = {
-        path.relative_to(shop).as_posix(): path.read_bytes() for path in (shop / "agui").rglob("*") if path.is_file()
-    }
-    digest = re.search(r'"agui": "(\w+)"', manifest.read_text())
-    assert digest
-    replace(manifest, digest[1], source.digest(present))
+# --- An older engine
 
 
-def make_older_package(shop: Path, code: str = "") -> None:
-    """Let the package that is there be of another version."""
+def make_older(shop: Path, form: str = "package", code: str = "") -> None:
+    """Let what is there be of another version, in its file and in what the installer has recorded."""
+    if form == "source":
+        (shop / "agui/money.py").unlink()
+        (shop / "agui/apps.py").write_text("# older\n")
+        (shop / "agui/former").mkdir()
+        (shop / "agui/former/rooms.py").touch()
+        present = {
+            path.relative_to(shop).as_posix(): path.read_bytes()
+            for path in (shop / "agui").rglob("*")
+            if path.is_file()
+        }
+        manifest = json.loads((shop / ".agui.json").read_text())
+        replace(shop / ".agui.json", manifest["folders"]["agui"], source.digest(present))
+        return
     version = source.version()
     [wheel] = (shop / code / "vendor").iterdir()
     wheel.rename(wheel.with_name(wheel.name.replace(version, "0.0.1")))
@@ -489,7 +457,7 @@ def test_an_older_package_is_replaced_and_the_assistant_is_not(shop):
     installed(shop)
     commit(shop)
     version = source.version()
-    make_older_package(shop)
+    make_older(shop)
     (shop / "assistant/tools.py").write_text("# mine\n")
     plan = installed(shop, "--dry-run")
     assert f"replace     the engine by version {version}\n" in plan
@@ -501,6 +469,38 @@ def test_an_older_package_is_replaced_and_the_assistant_is_not(shop):
     git(shop, "checkout", "-q", "--", "assistant")
     installed(shop, "--remove")
     assert git(shop, "diff", "--stat", "HEAD~") == ""
+
+
+IN_SOURCE = pytest.mark.parametrize("form", ["source"], indirect=True)
+
+
+@pytest.mark.nightly
+@IN_SOURCE
+def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop):
+    installed(shop, "--engine", "source")
+    commit(shop)
+    append(shop / "agui/money.py", "# mine\n")
+    assert "was changed since the installation" in refusal(shop)
+    make_older(shop, "source")
+    (shop / "assistant/tools.py").write_text("# mine\n")
+    assert "The agent is of version" in installed(shop)
+    assert git(shop, "status", "--short") == " M assistant/tools.py\n"
+    assert not (shop / "agui/former").exists()
+    assert "nothing to change" in installed(shop)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("form", ["package", "source"], indirect=True)
+def test_an_upgrade_that_fails_leaves_the_older_engine(shop, form):
+    (shop / "pyproject.toml").write_text(PROJECT_TOML)
+    installed(shop, "--engine", form)
+    make_older(shop, form)
+    commit(shop)
+    # Larger files can't be written, as on a disk that is full.
+    assert "File too large" in refusal(shop, prefix=["bash", "-c", 'ulimit -f 16; exec "$@"', "bash"])
+    left = git(shop, "status", "--short", "--ignored", "--", ".", ":!.venv", ":!*__pycache__*")
+    assert left == ""
+    assert "The agent is of version" in installed(shop)
 
 
 @pytest.mark.nightly
@@ -516,46 +516,6 @@ def test_a_package_of_the_same_version_is_installed_by_force(shop):
     assert re.search(r"pip uninstall (.* )?agui-django\n", installed(shop, "--remove"))
 
 
-IN_SOURCE = pytest.mark.parametrize("form", ["source"], indirect=True)
-
-
-@pytest.mark.nightly
-def test_an_upgrade_that_fails_leaves_the_older_package(shop):
-    (shop / "pyproject.toml").write_text(PROJECT_TOML)
-    installed(shop)
-    make_older_package(shop)
-    commit(shop)
-    # Larger files can't be written, as on a disk that is full.
-    failed = installer(shop, prefix=["bash", "-c", 'ulimit -f 16; exec "$@"', "bash"])
-    assert failed.returncode == 1
-    assert "File too large" in failed.stderr
-    assert git(shop, "status", "--short", "--ignored") == "!! .venv\n"
-    assert "The agent is of version" in installed(shop)
-
-
-@pytest.mark.nightly
-def test_nothing_is_removed_that_the_project_requires(shop):
-    installed(shop)
-    (shop / "requirements").mkdir()
-    (shop / "requirements.txt").rename(shop / "requirements/base.txt")
-    refused = installer(shop, "--remove")
-    assert refused.stderr == (
-        f"Nothing was changed. {shop}/requirements/base.txt requires agui-django: take that out first.\n"
-    )
-    (shop / "requirements/base.txt").write_text("django\n# no agui-django any more\n")
-    installed(shop, "--remove")
-
-
-@pytest.mark.nightly
-def test_a_file_of_the_users_own_is_not_replaced(shop):
-    wheel = shop / source.wheel()[0]
-    wheel.parent.mkdir()
-    wheel.write_bytes(b"mine")
-    commit(shop)
-    assert "exists already" in installer(shop).stderr
-    assert git(shop, "status", "--short") == ""
-
-
 @pytest.mark.nightly
 def test_any_path_of_a_project_leads_to_the_same_installation(shop):
     project = source_layout(shop)
@@ -563,54 +523,11 @@ def test_any_path_of_a_project_leads_to_the_same_installation(shop):
     replace(project / ".gitignore", "/.venv", ".venv")
     commit(project)
     installed(project)
-    make_older_package(project, "src/")
+    make_older(project, code="src/")
     assert "The agent is of version" in installed(project / "src")
     assert "0.0.1" not in (project / "pyproject.toml").read_text()
     installed(project / "src", "--remove")
     assert git(project, "status", "--short") == ""
-
-
-@pytest.mark.nightly
-@IN_SOURCE
-def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop):
-    installed(shop, "--engine", "source")
-    module, old = shop / "agui/money.py", shop / "agui/former/rooms.py"
-    current = module.read_bytes()
-    module.unlink()
-    old.parent.mkdir()
-    old.touch()
-    refused = installer(shop)
-    assert "was changed since the installation" in refused.stderr
-    make_older(shop)
-    (shop / "assistant/tools.py").write_text("# mine\n")
-    assert "The agent is of version" in installed(shop)
-    assert module.read_bytes() == current
-    assert not old.parent.exists()
-    assert (shop / "assistant/tools.py").read_text() == "# mine\n"
-    assert "nothing to change" in installed(shop)
-
-
-@pytest.mark.nightly
-@IN_SOURCE
-def test_an_upgrade_that_fails_leaves_the_older_engine(shop):
-    installed(shop, "--engine", "source")
-    (shop / "agui/money.py").unlink()
-    (shop / "agui/apps.py").write_text("# older\n")
-    make_older(shop)
-    commit(shop)
-    # Larger files can't be written, as on a disk that is full.
-    failed = installer(shop, prefix=["bash", "-c", 'ulimit -f 16; exec "$@"', "bash"])
-    assert failed.returncode == 1
-    assert "File too large" in failed.stderr
-    assert git(shop, "status", "--short", "--ignored", "--", "agui", ".agui*") == ""
-    assert "The agent is of version" in installed(shop)
-
-
-@pytest.mark.nightly
-def test_the_form_of_an_installation_stays(shop):
-    installed(shop)
-    refused = installer(shop, "--engine", "source")
-    assert "Remove the agent, and install it again" in refused.stderr
 
 
 # --- Other parts
@@ -621,8 +538,7 @@ def test_parts_come_and_go_by_a_further_run(shop):
     (shop / "pyproject.toml").write_text(PROJECT_TOML)
     commit(shop)
     installed(shop)
-    settings = shop / "shop/settings.py"
-    settings.write_text(settings.read_text() + "\nSITE_ID = 1\n")
+    append(shop / "shop/settings.py", "\nSITE_ID = 1\n")
     commit(shop)
     minimal = git(shop, "rev-parse", "HEAD").strip()
 
@@ -645,34 +561,25 @@ def test_parts_come_and_go_by_a_further_run(shop):
     assert "no issues" in manage(shop, "check")
     assert git(shop, "diff", "--stat", minimal, "--", "shop", "pyproject.toml") == ""
     installed(shop, "--remove")
-    replace(settings, "\nSITE_ID = 1\n", "")
+    replace(shop / "shop/settings.py", "\nSITE_ID = 1\n", "")
     assert git(shop, "diff", "--stat", f"{minimal}~") == ""
 
 
 @pytest.mark.nightly
 def test_a_part_with_tables_stays_until_they_are_dropped(shop):
+    fewer = ["--parts", "admin,attachments,dashboard,spending"]
     installed(shop, "--parts", "standard")
-    manage(shop, "migrate", "--verbosity", "0")
+    migrate(shop)
     before = (shop / ".agui.json").read_text()
-    refused = installer(shop, "--parts", "admin,attachments,dashboard,spending")
-    assert refused.stderr == (
+    assert refusal(shop, *fewer) == (
         "Nothing was changed. The database has tables of these parts: run `manage.py migrate agui_queue zero` and "
         "`manage.py migrate agui_feedback zero` first, or name the parts to keep them.\n"
     )
     assert (shop / ".agui.json").read_text() == before
     for part in ("agui_queue", "agui_feedback"):
-        manage(shop, "migrate", part, "zero", "--verbosity", "0")
-    installed(shop, "--parts", "admin,attachments,dashboard,spending")
+        migrate(shop, part, "zero")
+    installed(shop, *fewer)
     assert "no issues" in manage(shop, "check")
-
-
-@pytest.mark.nightly
-def test_a_part_that_is_used_stays(shop):
-    installed(shop, "--parts", "agentify,mcp")
-    manage(shop, "agentify", "auth.Group")
-    refused = installer(shop, "--parts", "mcp")
-    assert refused.stderr.startswith("Nothing was changed. ")
-    assert "assistant/tests/test_tools_group.py uses the part 'agentify': " in refused.stderr
 
 
 @pytest.mark.nightly
@@ -680,30 +587,12 @@ def test_the_users_list_of_parts_is_edited(shop):
     installed(shop, "--parts", "mcp")
     listing = shop / "assistant/parts.py"
     replace(listing, "]", '    "django.contrib.humanize",  # mine\n]')
-    installed(shop, "--parts", "export")
-    assert listing.read_text().endswith(
-        'AGENT_PARTS = [\n    "agui.contrib.demo",\n    "django.contrib.humanize",  # mine\n'
-        '    "agui.contrib.export",\n]\n'
-    )
-    installed(shop, "--parts", "minimal")
-    assert listing.read_text().endswith(
-        'AGENT_PARTS = [\n    "agui.contrib.demo",\n    "django.contrib.humanize",  # mine\n'
-        '    "agui.contrib.admin",\n    "agui.contrib.charts",\n    "agui.contrib.pacing",\n]\n'
-    )
-    assert "was changed since the installation" in installer(shop, "--remove").stderr
-
-
-@pytest.mark.nightly
-def test_parts_that_do_not_fit_change_nothing(shop):
-    settings = shop / "shop/settings.py"
-    installed(shop)
-    settings.write_text(
-        settings.read_text() + "\nINSTALLED_APPS = [name for name in INSTALLED_APPS if 'mcp' not in name]\n"
-    )
-    commit(shop)
-    refused = installer(shop, "--parts", "mcp")
-    assert "take 'agui.contrib.mcp' out of INSTALLED_APPS again" in refused.stderr
-    assert git(shop, "status", "--short") == ""
+    for parts, listed in [("export", ["export"]), ("minimal", ["admin", "charts", "pacing"])]:
+        installed(shop, "--parts", parts)
+        own = '    "agui.contrib.demo",\n    "django.contrib.humanize",  # mine\n'
+        lines = "".join(f'    "agui.contrib.{part}",\n' for part in listed)
+        assert listing.read_text().endswith(f"AGENT_PARTS = [\n{own}{lines}]\n")
+    assert "was changed since the installation" in refusal(shop, "--remove")
 
 
 # --- The agent answers
@@ -719,16 +608,18 @@ def served(project: Path) -> Iterator[Client]:
             command, cwd=project, env=project_environment(), stdout=stream, stderr=stream, stdin=subprocess.DEVNULL
         )
     try:
-
-        def is_up() -> bool:
-            assert process.poll() is None, log.read_text()
-            return is_listening(port)
-
-        wait_until(is_up, failure_message=log.read_text)
+        wait_until(lambda: process.poll() is not None or is_listening(port), failure_message=log.read_text)
+        assert process.poll() is None, log.read_text()
         yield Client(port)
     finally:
         process.terminate()
         process.wait(timeout=60)
+
+
+def create_superuser(project: Path, *answers: str) -> None:
+    answers = answers or ("--username", "ada", "--email", "ada@example.com")
+    migrate(project)
+    manage(project, "createsuperuser", "--noinput", *answers, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
 
 
 def sign_in(client: Client, name: str) -> None:
@@ -757,17 +648,13 @@ def tokens_of(client: Client) -> int:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("layout", "name", "creation"),
-    [
-        (plain, "ada", ["--username", "ada", "--email", "ada@example.com"]),
-        (split_settings, "ada@example.com", ["--email", "ada@example.com"]),
-    ],
+    ("layout", "name", "answers"),
+    [(plain, "ada", []), (split_settings, "ada@example.com", ["--email", "ada@example.com"])],
 )
-def test_an_agent_answers_under_the_projects_own_login(shop, layout, name, creation):
+def test_an_agent_answers_under_the_projects_own_login(shop, layout, name, answers):
     project = layout(shop)
     installed(project, "--parts", "standard")
-    manage(project, "migrate", "--verbosity", "0")
-    manage(project, "createsuperuser", "--noinput", *creation, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    create_superuser(project, *answers)
     manage(project, "create_token", name)
     with served(project) as client:
         assert client.fetch("POST", "/assistant/agent/", run_input("Hello"))[0] == 401
@@ -810,9 +697,7 @@ def test_a_further_agent_finds_its_place_in_an_installed_project(shop, prepare):
     [app, route] = re.findall(r"(?m)^    (\S.*?),  ", said)
     replace(shop / "shop/settings.py", "    'assistant',\n", f"    'assistant',\n    {app},\n")
     replace(shop / "shop/urls.py", "    path('admin/'", f"    {route},\n    path('admin/'")
-    manage(shop, "migrate", "--verbosity", "0")
-    creation = ["--noinput", "--username", "ada", "--email", "ada@example.com"]
-    manage(shop, "createsuperuser", *creation, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    create_superuser(shop)
     with served(shop) as client:
         sign_in(client, "ada")
         for name in ("assistant", "billing"):
@@ -837,16 +722,7 @@ def users_of(project: Path, text: str, *changes: tuple[str, str]) -> None:
 
 
 def refused(project: Path, *command: str) -> str:
-    done = subprocess.run(
-        [project / ".venv/bin/python", "manage.py", *command],
-        cwd=project,
-        env=project_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    return done.stderr
+    return program(project, "python", "manage.py", *command, status=1).stderr
 
 
 NOBODY_IS_STAFF = ("    is_staff = models.BooleanField(default=False)\n", ""), ("is_staff=True, ", "")
@@ -862,10 +738,7 @@ def test_superusers_are_the_staff_if_nobody_else_is(shop):
     assert not (shop / "billing").exists()
     manage(shop, "startagent", "billing")
     manage(shop, "agentify", "auth.Group")
-    command = [shop / ".venv/bin/pytest", "-q", "--ds=shop.settings.local", "assistant/tests"]
-    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stdout
-    assert "skipped" not in done.stdout
+    assert "skipped" not in program(shop, "pytest", "-q", "--ds=shop.settings.local", "assistant/tests").stdout
 
 
 @pytest.mark.nightly
@@ -873,8 +746,7 @@ def test_tools_for_staff_are_refused_if_nobody_can_be_staff(shop):
     users_of(shop, PERSON, *NOBODY_IS_STAFF, (", PermissionsMixin", ""), (", is_superuser=True", ""))
     said = refused(shop, "agentify", "auth.Group")
     assert said == "CommandError: accounts.Person has no permissions (has_perm), and the tools ask for them.\n"
-    own = "    def has_perm(self, permission, row=None):\n        return True\n"
-    (shop / "accounts/models.py").write_text((shop / "accounts/models.py").read_text() + own)
+    append(shop / "accounts/models.py", "    def has_perm(self, permission, row=None):\n        return True\n")
     assert refused(shop, "agentify", "auth.Group") == (
         "CommandError: accounts.Person has neither is_staff nor is_superuser, so nobody could use tools for staff: say "
         "with --owner who owns a row.\n"
@@ -885,11 +757,7 @@ def test_tools_for_staff_are_refused_if_nobody_can_be_staff(shop):
 # --- The guide
 
 
-def commands(title: str) -> list[str]:
-    """The blocks of commands in a section of the guide."""
-    guide = (ROOT / "docs/existing-project.md").read_text()
-    section = re.search(rf"^## {title}\n(.*?)^## ", guide, re.M | re.S)[1]
-    return re.findall(r"^```sh\n(.*?)^```$", section, re.M | re.S)
+GUIDE = guide.sections(ROOT / "docs/existing-project.md")
 
 
 @pytest.mark.nightly
@@ -897,22 +765,16 @@ def test_the_guide_leads_to_an_approved_change_and_back(template: Path, tmp_path
     """Word for word, except the answers to `createsuperuser` and the port."""
     clone, project = tmp_path / "clone", tmp_path / "shop"
     shutil.copytree(template, clone)
-    environment = project_environment(DJANGO_SUPERUSER_PASSWORD=PASSWORD)
 
-    def run(block: str, directory: Path) -> str:
-        for old, new in {
-            "createsuperuser": "createsuperuser --noinput --username ada --email ada@example.com",
-            ".venv/bin/python manage.py runserver\n": "",
-        }.items():
-            block = block.replace(old, new)
-        command = ["bash", "-e", "-c", block]
-        done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=900)
-        assert done.returncode == 0, f"{block}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-        return done.stdout
+    def run(step: guide.Step, directory: Path) -> str:
+        answered = "createsuperuser --noinput --username ada --email ada@example.com"
+        block = step.code.replace("createsuperuser", answered).replace(".venv/bin/python manage.py runserver\n", "")
+        return execute(directory, "bash", "-ec", block, DJANGO_SUPERUSER_PASSWORD=PASSWORD).stdout
 
-    start, install, serve = commands("From `startproject` to an approved change")
+    steps = GUIDE["From `startproject` to an approved change"].steps
+    start, install, serve = (step for step in steps if step.language == "sh")
     run(start, clone)
-    model, *_ = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/existing-project.md").read_text(), re.M | re.S)
+    model = next(step.code for step in steps if step.language == "python")
     (project / "orders/models.py").write_text(model)
     replace(project / "shop/settings.py", "INSTALLED_APPS = [", 'INSTALLED_APPS = [\n    "orders",')
     told = run(install, clone)
@@ -931,7 +793,7 @@ def test_the_guide_leads_to_an_approved_change_and_back(template: Path, tmp_path
             answer = {"status": "resolved", "payload": {"approved": is_approved}}
             ask(client, "", threadId=request, messages=[], resume=[{"interruptId": interrupt["id"], **answer}])
             assert "<QuerySet [('ada', 'lamp')]>" in manage(project, "shell", "-c", orders)
-    drop, remove = commands("Upgrade the engine, or remove it")
+    drop, remove = (step for step in GUIDE["Upgrade the engine, or remove it"].steps if step.language == "sh")
     run(drop, project)
     shutil.rmtree(project / "assistant")
     shutil.rmtree(project / ".agentify")
@@ -943,138 +805,132 @@ def test_the_guide_leads_to_an_approved_change_and_back(template: Path, tmp_path
 # --- Refusals leave nothing
 
 
-def old_django(project: Path) -> None:
-    (project / "django").mkdir()
-    (project / "django/__init__.py").write_text("VERSION = (4, 2)\n")
-    (project / "django/core").mkdir()
-    (project / "django/core/__init__.py").touch()
-    (project / "django/core/management.py").write_text("class ManagementUtility: pass\n")
+SETTINGS = "shop/settings.py"
 
 
-def broken_settings(project: Path) -> None:
-    replace(project / "shop/settings.py", "INSTALLED_APPS = [", 'INSTALLED_APPS = [\n    "nowhere",')
+def changed(files: dict[str, str], *edits: tuple[str, str, str]) -> Callable[[Path], None]:
+    """Write files, and put other text in the place of what stands in some."""
+
+    def change(project: Path) -> None:
+        for name, text in files.items():
+            (project / name).parent.mkdir(parents=True, exist_ok=True)
+            (project / name).write_text(text)
+        for name, before, after in edits:
+            replace(project / name, before, after)
+
+    return change
 
 
-def own_assistant(project: Path) -> None:
-    (project / "assistant").mkdir()
-    (project / "assistant/views.py").touch()
+def with_app(name: str) -> tuple[str, str, str]:
+    return SETTINGS, "INSTALLED_APPS = [", f"INSTALLED_APPS = [\n    '{name}',"
 
 
-def own_label(project: Path) -> None:
-    (project / "help").mkdir()
-    (project / "help/apps.py").write_text(
-        "from django.apps import AppConfig\n\n\nclass Help(AppConfig):\n    name, label = 'help', 'assistant'\n"
-    )
-    replace(project / "shop/settings.py", "INSTALLED_APPS = [", "INSTALLED_APPS = [\n    'help.apps.Help',")
+OLD_DJANGO = {
+    "django/__init__.py": "VERSION = (4, 2)\n",
+    "django/core/__init__.py": "",
+    "django/core/management.py": "class ManagementUtility: pass\n",
+}
+OWN_LABEL = "from django.apps import AppConfig\n\n\nclass Help(AppConfig):\n    name, label = 'help', 'assistant'\n"
+OWN_PAGE = "    path('assistant/', admin.site.urls),\n    path('admin/'"
+TAKEN_BACK = "from .settings import *\n\nINSTALLED_APPS = [name for name in INSTALLED_APPS if name != 'agui']\n"
+# As django-configurations asks of a manage.py.
+OF_A_CLASS = "    os.environ.setdefault('DJANGO_CONFIGURATION', 'Dev')\n    os.environ"
 
 
-def own_page(project: Path) -> None:
-    replace(
-        project / "shop/urls.py", "    path('admin/'", "    path('assistant/', admin.site.urls),\n    path('admin/'"
-    )
+def link(name: str) -> Callable[[Path], None]:
+    return lambda project: (project / name).symlink_to("../elsewhere")
 
 
-def no_sessions(project: Path) -> None:
-    replace(project / "shop/settings.py", "    'django.contrib.staticfiles',\n", "")
+def package_elsewhere(project: Path) -> None:
+    installed(project)
+    (project / "vendor").rename(project.parent / "elsewhere")
+    (project / "vendor").symlink_to(project.parent / "elsewhere")
 
 
-def other_asgi(project: Path) -> None:
-    (project / "shop/asgi.py").write_text("application = None\n")
+def part_in_use(project: Path) -> None:
+    installed(project, "--parts", "agentify,mcp")
+    manage(project, "agentify", "auth.Group")
 
 
-def class_settings(project: Path) -> None:
-    """As django-configurations asks of a manage.py."""
-    line = "    os.environ"
-    replace(project / "manage.py", line, f"{line}.setdefault('DJANGO_CONFIGURATION', 'Dev')\n{line}")
-
-
-def taken_back(project: Path) -> None:
-    settings = project / "shop/settings.py"
-    (project / "shop/main.py").write_text(
-        "from .settings import *\n\nINSTALLED_APPS = [name for name in INSTALLED_APPS if name != 'agui']\n"
-    )
-    replace(project / "manage.py", "shop.settings", "shop.main")
-    assert settings.exists()
-
-
-def linked_package(project: Path) -> None:
-    (project / "vendor").symlink_to("../elsewhere")
-
-
-def linked_assistant(project: Path) -> None:
-    (project / "assistant").symlink_to("../elsewhere")
-
-
-def no_manage(project: Path) -> None:
-    (project / "manage.py").unlink()
+def part_taken_back(project: Path) -> None:
+    installed(project)
+    append(project / SETTINGS, "\nINSTALLED_APPS = [name for name in INSTALLED_APPS if 'mcp' not in name]\n")
 
 
 @pytest.mark.parametrize(
-    ("spoil", "sentence"),
+    ("spoil", "sentence", "options"),
     [
-        (no_manage, "has no manage.py"),
-        (broken_settings, "No module named 'nowhere'"),
-        (own_assistant, "assistant exists already"),
-        (own_page, "has a page at /assistant/ already"),
-        (taken_back, "take 'agui' out of INSTALLED_APPS again"),
-        (linked_package, "vendor/ is a link to "),
+        (lambda project: (project / "manage.py").unlink(), "has no manage.py", []),
+        (changed({}, with_app("nowhere")), "No module named 'nowhere'", []),
+        (changed({"assistant/views.py": ""}), "assistant exists already", []),
+        (changed({}, ("shop/urls.py", "    path('admin/'", OWN_PAGE)), "has a page at /assistant/ already", []),
+        (
+            changed({"shop/main.py": TAKEN_BACK}, ("manage.py", "shop.settings", "shop.main")),
+            "take 'agui' out of INSTALLED_APPS again",
+            [],
+        ),
+        (link("vendor"), "vendor/ is a link to ", []),
+        (package_elsewhere, "/elsewhere, which is not in the project.", ["--parts", "standard"]),
         *rows_at_night(
-            (linked_assistant, "assistant/ is a link to "),
-            (old_django, "runs on Django 4.2, and the agent needs 5.2 or 6."),
-            (own_label, "an application 'assistant' of its own"),
-            (no_sessions, "needs 'django.contrib.staticfiles' in INSTALLED_APPS"),
-            (other_asgi, "does not import get_asgi_application"),
-            (class_settings, "settings are the class 'Dev' (django-configurations)"),
+            (link("assistant"), "assistant/ is a link to ", []),
+            (changed(OLD_DJANGO), "runs on Django 4.2, and the agent needs 5.2 or 6.", []),
+            (
+                changed({"help/apps.py": OWN_LABEL}, with_app("help.apps.Help")),
+                "an application 'assistant' of its own",
+                [],
+            ),
+            (
+                changed({}, (SETTINGS, "    'django.contrib.staticfiles',\n", "")),
+                "needs 'django.contrib.staticfiles' in INSTALLED_APPS",
+                [],
+            ),
+            (changed({"shop/asgi.py": "application = None\n"}), "does not import get_asgi_application", []),
+            (
+                changed({}, ("manage.py", "    os.environ", OF_A_CLASS)),
+                "settings are the class 'Dev' (django-configurations)",
+                [],
+            ),
+            (changed({source.wheel()[0]: "mine"}), "exists already", []),
+            (installed, "Remove the agent, and install it again", ["--engine", "source"]),
+            (part_in_use, "assistant/tests/test_tools_group.py uses the part 'agentify': ", ["--parts", "mcp"]),
+            (part_taken_back, "take 'agui.contrib.mcp' out of INSTALLED_APPS again", ["--parts", "mcp"]),
         ),
     ],
 )
-def test_a_project_that_does_not_fit_is_left_alone(shop, spoil, sentence):
+def test_a_project_that_does_not_fit_is_left_alone(shop, spoil, sentence, options):
     spoil(shop)
     commit(shop)
-    done = installer(shop)
-    assert done.returncode == 1
-    assert done.stderr.startswith("Nothing was changed. ")
-    assert sentence in done.stderr
-    assert done.stderr.count("\n") == 1
+    said = refusal(shop, *options)
+    assert said.startswith("Nothing was changed. ")
+    assert sentence in said
+    assert said.count("\n") == 1
     assert git(shop, "status", "--short") == ""
-    assert not (shop / "vendor").exists()
-
-
-def test_a_package_is_not_renewed_outside_of_the_project(shop, tmp_path):
-    installed(shop)
-    (shop / "vendor").rename(tmp_path / "elsewhere")
-    (shop / "vendor").symlink_to(tmp_path / "elsewhere")
-    refused = installer(shop, "--parts", "standard")
-    assert refused.stderr == (
-        f"Nothing was changed. vendor/ is a link to {tmp_path}/elsewhere, which is not in the project.\n"
-    )
 
 
 @pytest.mark.nightly
 def test_a_file_that_may_not_be_written_is_left_alone(shop):
-    settings = shop / "shop/settings.py"
+    settings = shop / SETTINGS
     settings.chmod(0o444)
     commit(shop)
     # Without this, root may write all files.
     prefix = ["setpriv", "--bounding-set", "-dac_override"] if os.geteuid() == 0 else []
-    refused = installer(shop, prefix=prefix)
-    assert refused.stderr == f"Nothing was changed. {settings} is read-only: make it writable first.\n"
+    said = refusal(shop, prefix=prefix)
+    assert said == f"Nothing was changed. {settings} is read-only: make it writable first.\n"
     assert git(shop, "status", "--short") == ""
 
 
 def test_a_path_may_have_any_characters(tmp_path):
     """Neither make nor the shell runs anything in it."""
     path = f'{tmp_path}/it\'s "here"; touch a `touch b` $(touch c) $(shell touch {tmp_path}/d) $HOME'
-    command = ["make", "--old-file=.venv/.install", "install", f"BIN={Path(sys.executable).parent}", f"INTO={path}"]
-    done = subprocess.run(command, cwd=ROOT, env=project_environment(), capture_output=True, text=True)
-    assert f"There is no directory {path}." in done.stderr
+    told = ["--old-file=.venv/.install", "install", f"BIN={Path(sys.executable).parent}", f"INTO={path}"]
+    assert f"There is no directory {path}." in execute(ROOT, "make", *told, status=2).stderr
     assert os.listdir(tmp_path) == []
 
 
 def test_a_missing_python_is_named(shop):
     (shop / ".venv").unlink()
-    assert "name it with --python" in installer(shop).stderr
-    assert "There is no Python at" in installer(shop, "--python", os.devnull).stderr
+    assert "name it with --python" in refusal(shop)
+    assert "There is no Python at" in refusal(shop, "--python", os.devnull)
 
 
 # --- What is brought
@@ -1082,14 +938,11 @@ def test_a_missing_python_is_named(shop):
 
 @pytest.mark.nightly
 def test_the_wheel_has_all_that_is_brought(template, tmp_path):
-    subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", tmp_path, template], check=True)
+    execute(tmp_path, "uv", "build", "--quiet", "--wheel", "--out-dir", tmp_path, template)
     [wheel] = tmp_path.glob("*.whl")
-    subprocess.run([sys.executable, "-m", "zipfile", "-e", wheel, tmp_path / "unpacked"], check=True)
-    program = "from installer import source; print(source.digest(source.files([], 'package')))"
-    digests = set()
-    for place in (tmp_path / "unpacked", template):
-        done = subprocess.run([sys.executable, "-B", "-c", program], cwd=place, capture_output=True, check=True)
-        digests.add(done.stdout)
+    execute(tmp_path, sys.executable, "-m", "zipfile", "-e", wheel, tmp_path / "unpacked")
+    code = "from installer import source; print(source.digest(source.files([], 'package')))"
+    digests = {execute(place, sys.executable, "-B", "-c", code).stdout for place in (tmp_path / "unpacked", template)}
     assert len(digests) == 1
 
 

@@ -52,6 +52,17 @@ def planned_asgi(project: Project) -> tuple[str, str]:
     return name, path.relative_to(project.root).as_posix()
 
 
+def planned_urls(root: Path, text: str) -> str:
+    """What becomes of a project's routes."""
+    made = project(root, "shop.settings", "shop.urls", root, is_package=True)
+    Path(made.facts["urlconf_file"]).write_text(text)
+    changes = Changes(root)
+    _plan_urls(made, changes)
+    [(before, after)] = changes.edits.values()
+    assert before == text
+    return after
+
+
 @pytest.mark.parametrize("folder", ["", *at_night("src/")])
 @pytest.mark.parametrize(
     ("settings", "urls", "package"),
@@ -80,16 +91,14 @@ def test_asgi_is_in_the_package_of_both_and_beside_what_is_there(tmp_path, setti
         assert planned_asgi(made) == (f"{package}.asgi".lstrip("."), f"{folder}{place}asgi.py")
 
 
-def test_asgi_is_beside_the_wsgi_file_that_the_settings_name(tmp_path):
-    made = project(tmp_path, "conf.settings", "shop.urls", tmp_path, wsgi_application="deploy.wsgi.application")
-    module_file(tmp_path, "deploy.wsgi")
-    assert planned_asgi(made) == ("deploy.asgi", "deploy/asgi.py")
-
-
-def test_asgi_is_not_among_wsgi_files(tmp_path):
-    made = project(tmp_path, "shop.settings.live", "shop.urls", tmp_path, wsgi_application="shop.wsgi.live.application")
-    module_file(tmp_path, "shop.wsgi.live")
-    assert planned_asgi(made) == ("shop.asgi", "shop/asgi.py")
+@pytest.mark.parametrize(
+    ("settings", "wsgi", "asgi"),
+    [("conf.settings", "deploy.wsgi", "deploy.asgi"), ("shop.settings.live", "shop.wsgi.live", "shop.asgi")],
+)
+def test_asgi_is_beside_the_wsgi_file_that_the_settings_name_and_not_among_several(tmp_path, settings, wsgi, asgi):
+    made = project(tmp_path, settings, "shop.urls", tmp_path, wsgi_application=f"{wsgi}.application")
+    module_file(tmp_path, wsgi)
+    assert planned_asgi(made) == (asgi, f"{asgi.replace('.', '/')}.py")
 
 
 @pytest.mark.parametrize(
@@ -108,13 +117,7 @@ def test_asgi_is_not_among_wsgi_files(tmp_path):
 )
 def test_routes_that_come_from_elsewhere_get_one_more(tmp_path, text):
     """The module is executed with a Django that has just enough."""
-    made = project(tmp_path, "shop.settings", "shop.urls", tmp_path, is_package=True)
-    urls = Path(made.facts["urlconf_file"])
-    urls.write_text(text)
-    changes = Changes(tmp_path)
-    _plan_urls(made, changes)
-    [(before, after)] = changes.edits.values()
-    assert before == text
+    after = planned_urls(tmp_path, text)
     assert after.count(ROUTE) == 1
     for line in text.splitlines():
         assert line in after
@@ -127,25 +130,15 @@ def test_routes_that_come_from_elsewhere_get_one_more(tmp_path, text):
 
 def test_the_route_is_outside_of_a_namespace_for_all_routes(tmp_path):
     """As linkding has one: `agui:run` would be `shop:agui:run`."""
-    made = project(tmp_path, "shop.settings", "shop.urls", tmp_path, is_package=True)
-    urls = Path(made.facts["urlconf_file"])
-    text = 'urlpatterns = [\n    ours,\n]\n\nurlpatterns = [path("", include((urlpatterns, "shop")))]\n'
-    urls.write_text(f"from django.urls import include, path\n\n{text}")
-    changes = Changes(tmp_path)
-    _plan_urls(made, changes)
-    [(before, after)] = changes.edits.values()
-    assert after == before.replace('[path("", ', f'[{ROUTE}, path("", ')
+    text = "from django.urls import include, path\n\nurlpatterns = [\n    ours,\n]\n\n"
+    text += 'urlpatterns = [path("", include((urlpatterns, "shop")))]\n'
+    assert planned_urls(tmp_path, text) == text.replace('[path("", ', f'[{ROUTE}, path("", ')
 
 
 @pytest.mark.parametrize("line", ["from routing import path", "include = None", "import other as include"])
 def test_a_module_with_another_function_of_this_name_names_djangos_whole(tmp_path, line):
     """As the routes of django-modern-rest have `dmr.routing.path`."""
-    made = project(tmp_path, "shop.settings", "shop.urls", tmp_path, is_package=True)
-    urls = Path(made.facts["urlconf_file"])
-    urls.write_text(f"{line}\n\nurlpatterns = [ours]\n")
-    changes = Changes(tmp_path)
-    _plan_urls(made, changes)
-    [(_, after)] = changes.edits.values()
+    after = planned_urls(tmp_path, f"{line}\n\nurlpatterns = [ours]\n")
     route = 'django.urls.path("assistant/", django.urls.include("assistant.urls"))'
     assert set(after.split("\n")) == {line, "import django.urls", "", f"urlpatterns = [{route}, ours]"}
 

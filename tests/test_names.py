@@ -1,19 +1,20 @@
 """Odd answers either give a whole project or one readable line, and then nothing is left behind."""
 
 import html
-import os
 import re
-import subprocess
+import shutil
 import tempfile
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import environ
 import pytest
 import yaml
-from conftest import extras_of, requirements
+from conftest import TEMPLATE_NAME, extras_of, requirements
+from cookiecutter.exceptions import CookiecutterException
 from daily import at_night, by_day
-from servers import project_environment
+from projects import program
 
 GOOD_NAMES = {
     "My Assistant": "my_assistant",
@@ -59,16 +60,28 @@ BAD_NAMES = {
     "django": "name of a package",
     "Con": "reserved on Windows",
 }
+DESCRIPTIONS = ["It's 100% René's: a & b, [x]; #1 🤖", "日本語のアシスタント", "x" * 200]
+BAD_DESCRIPTIONS = {
+    "": "empty",
+    'a "quote"': 'contains "',
+    "two\nlines": "line breaks",
+    "x" * 201: "201",
+    "end\\": "\\",
+}
 # Nothing is written there: that is the point.
-# The name of a test, so the same for all processes of one run.
-ABSOLUTE = str(
-    Path(tempfile.gettempdir()) / f"absolute-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}" / "path"
-)
+ABSOLUTE = "/a-project-that-nobody-makes/path"
 BAD_SLUGS = [
-    "bad-slug", "Upper", "é", "", " ", "a/b/c", "../escape", ABSOLUTE, "a\\b", "con", "nul", "com1",
-    "django", "_private", "end_", "two__two", "x" * 64, ".", "..", "~", "-rf", "a b", "a;b", "$HOME", "a\nb",
-    "{{ 7*7 }}!",
+    "bad-slug", "Upper", "é", "", " ", "a/b/c", "../escape", ABSOLUTE, "a\\b", "con", "nul", "com1", "_private", "end_",
+    "two__two", "x" * 64, ".", "..", "~", "-rf", "a b", "a;b", "$HOME", "a\nb", "{{ 7*7 }}!",
 ]  # fmt: skip
+# Indirect dependencies, too: uv would take the project for them.
+NEEDED = ["django", "pydantic_ai_slim", "openai", "anthropic", "pydantic"]
+REFUSED = [
+    *(("project_name", name, words) for name, words in BAD_NAMES.items()),
+    *(("project_slug", slug, "") for slug in BAD_SLUGS),
+    *(("project_slug", slug, "is the name of a package that the project needs: choose another.") for slug in NEEDED),
+    *(("description", description, words) for description, words in BAD_DESCRIPTIONS.items()),
+]
 
 # Also: that all of the site can be imported with each warning as an error.
 LOGIN_PAGE = """
@@ -87,27 +100,42 @@ def entries(directory: Path) -> list[str]:
     return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
 
 
-def refusal(done) -> str:
-    """The one line that the hook wrote, before cookiecutter's own traceback."""
-    assert done.returncode != 0, done.stdout
-    return done.stderr.splitlines()[0]
+@pytest.fixture(scope="module")
+def small_template(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template with hardly any of the engine, in which answers change nothing."""
+    directory: Path = tmp_path_factory.mktemp("small") / "template"
+    for name in ("cookiecutter.json", "agui_template.py", "engine/pyproject.toml", "engine/agui/__init__.py"):
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(template / name, directory / name)
+    for name in ("hooks", TEMPLATE_NAME, "engine/agui/distribution"):
+        shutil.copytree(template / name, directory / name)
+    return directory
 
 
-def login_page(project: Path) -> str:
-    done = subprocess.run(
-        [".venv/bin/python", "-W", "error", "-c", LOGIN_PAGE],
-        cwd=project,
-        env=project_environment(DJANGO_SETTINGS_MODULE="config.settings"),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def answer(small_template: Path, render: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
+    """Answer questions of the template: the project that this makes."""
+    (tmp_path / "output").mkdir()
+    return lambda **answers: render(tmp_path / "output", small_template, **answers)
+
+
+@pytest.fixture
+def refusal(answer: Callable[..., Path], tmp_path: Path, capfd, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """What is said to answers that make no project, and leave nothing but cookiecutter's own rendered hooks."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def refusal(**answers: str) -> str:
+        with pytest.raises(CookiecutterException):
+            answer(**answers)
+        assert [entry for entry in entries(tmp_path) if not entry.endswith(".py")] == ["output"]
+        return capfd.readouterr().err.partition("\n")[0]
+
+    return refusal
 
 
 @pytest.mark.parametrize(("name", "slug"), GOOD_NAMES.items())
-def test_name_gives_a_project(bake, monkeypatch: pytest.MonkeyPatch, name: str, slug: str):
-    project = bake(project_name=name)
+def test_name_gives_a_project(answer, monkeypatch: pytest.MonkeyPatch, name: str, slug: str):
+    project = answer(project_name=name)
     assert project.name == slug
     shown = "49" if "7*7" in name else name.strip()
     assert (project / "README.md").read_text().startswith(f"# {shown}\n")
@@ -118,39 +146,24 @@ def test_name_gives_a_project(bake, monkeypatch: pytest.MonkeyPatch, name: str, 
     assert environ.Env()("SITE_NAME") == shown
 
 
-@pytest.mark.parametrize("description", ["It's 100% René's: a & b, [x]; #1 🤖", "日本語のアシスタント", "x" * 200])
-def test_description_gives_a_project(bake, description: str):
-    data = tomllib.loads((bake(description=description) / "pyproject.toml").read_text())
+@pytest.mark.parametrize("description", DESCRIPTIONS)
+def test_description_gives_a_project(answer, description: str):
+    data = tomllib.loads((answer(description=description) / "pyproject.toml").read_text())
     assert data["project"]["description"] == description
 
 
-@pytest.mark.parametrize("name", by_day(BAD_NAMES))
-def test_name_is_refused(run_cli, name: str):
-    line = refusal(run_cli("--no-input", f"project_name={name}"))
-    assert line.startswith("project_"), line
-    assert BAD_NAMES[name] in line
-    assert entries(run_cli.output) == []
+@pytest.mark.parametrize("slug", by_day(["agui", "none", "import", "x" * 63, "code", "0", "class", "config", "users"]))
+def test_slug_may_be_any_word(answer, slug: str):
+    """It names a directory and no package: keywords and other modules' names are as good as any."""
+    assert answer(project_slug=slug).name == slug
 
 
-@pytest.mark.parametrize("description", by_day(["", 'a "quote"', "{% if %}", "two\nlines", "x" * 201, "end\\"]))
-def test_description_is_refused(run_cli, description: str):
-    done = run_cli("--no-input", f"description={description}")
-    if "{%" in description:  # given answers are Jinja to cookiecutter, which refuses this one itself
-        assert done.returncode != 0
-    else:
-        assert refusal(done).startswith("description ")
-    assert entries(run_cli.output) == []
-
-
-@pytest.mark.parametrize("slug", by_day(BAD_SLUGS, 4))
-def test_slug_is_refused_and_leaves_nothing(run_cli, tmp_path: Path, slug: str):
-    output = run_cli.output
-    before = set(entries(tmp_path)) | {"home", "output"}
-    line = refusal(run_cli("--no-input", f"project_slug={slug}"))
-    assert line.startswith("project_slug "), line
-    assert entries(output) == []
-    new = {entry for entry in set(entries(tmp_path)) - before if not entry.startswith("home/")}
-    assert all(entry.endswith(".py") for entry in new), "only cookiecutter's own rendered hooks"
+@pytest.mark.parametrize("case", by_day(REFUSED), ids=repr)
+def test_answer_is_refused_and_leaves_nothing(refusal, case: tuple[str, str, str]):
+    question, given, words = case
+    line = refusal(**{question: given})
+    assert line.startswith(question.partition("_")[0])
+    assert words in line
     assert not Path(ABSOLUTE).parent.exists()
 
 
@@ -159,24 +172,14 @@ def test_every_package_that_the_project_needs_is_pinned(rendered):
     project = rendered["demo"]
     lines = requirements(project, "--group", "dev", *extras_of(project))
     needed = {re.split(r"[^\w-]", line)[0] for line in lines}
-    pins = {line.split("==")[0] for line in (rendered["demo"] / "constraints.txt").read_text().splitlines()}
+    pins = {line.split("==")[0] for line in (project / "constraints.txt").read_text().splitlines()}
     assert needed - pins == set()
 
 
-@pytest.mark.parametrize("slug", by_day(["django", "pydantic_ai_slim", "openai", "anthropic", "pydantic"]))
-def test_name_of_a_needed_package_is_refused(run_cli, slug: str):
-    """This includes indirect dependencies: uv would take the project for them."""
-    line = refusal(run_cli("--no-input", f"project_slug={slug}"))
-    assert line == f"project_slug '{slug}' is the name of a package that the project needs: choose another."
-    assert entries(run_cli.output) == []
-
-
-def test_cookiecutter_that_does_not_fill_in_private_variables_is_refused(run_cli):
+def test_cookiecutter_that_does_not_fill_in_private_variables_is_refused(refusal):
     """As 1.7 does, which Debian has had: the hook then finds the question in place of the answer."""
-    unfilled = "{{ '{{ cookiecutter.project_slug }}' }}"
-    line = refusal(run_cli("--no-input", f"__answered_slug={unfilled}"))
+    line = refusal(__answered_slug="{{ '{{ cookiecutter.project_slug }}' }}")
     assert line.startswith("cookiecutter is too old: version 2.3 or newer")
-    assert entries(run_cli.output) == []
 
 
 def test_slug_is_refused_in_an_existing_directory_with_force(run_cli):
@@ -184,7 +187,9 @@ def test_slug_is_refused_in_an_existing_directory_with_force(run_cli):
     mine = run_cli.output / "assistant" / "mine.txt"
     mine.parent.mkdir()
     mine.write_text("keep")
-    assert "project_slug ''" in refusal(run_cli("--no-input", "-f", "project_slug="))
+    done = run_cli("--no-input", "-f", "project_slug=")
+    assert done.returncode != 0
+    assert "project_slug ''" in done.stderr.splitlines()[0]
     assert entries(run_cli.output) == ["assistant", "assistant/mine.txt"]
 
 
@@ -195,26 +200,21 @@ def test_slug_cannot_leave_the_output_directory_without_hooks(run_cli, tmp_path:
     assert not (tmp_path / "escape").exists()
 
 
-@pytest.mark.parametrize("slug", by_day(["agui", "none", "import", "x" * 63, "code", "0", "class", "config", "users"]))
-def test_slug_may_be_any_word(bake, slug: str):
-    """It names a directory and no package: keywords and other modules' names are as good as any."""
-    assert bake(project_slug=slug).name == slug
+def login_page(project: Path) -> str:
+    return program(project, "python", "-W", "error", "-c", LOGIN_PAGE, DJANGO_SETTINGS_MODULE="config.settings").stdout
 
 
 @pytest.mark.servers
 @pytest.mark.parametrize(
     "name", ["R&D; 100% #1 [draft]: ~x | y", *at_night("O'Brien's agent", "日本語 🤖", "class", "agui", "x" * 100)]
 )
-def test_project_with_an_odd_name_works(bake, furnish, name: str):
-    project = bake(project_name=name, description=name)
-    furnish(project)
-    assert html.escape(name) in login_page(project)
+def test_project_with_an_odd_name_works(bake_furnished, name: str):
+    assert html.escape(name) in login_page(bake_furnished(project_name=name, description=name))
 
 
 @pytest.mark.servers
-def test_project_works_wherever_it_lies(bake, furnish, tmp_path: Path):
+def test_project_works_wherever_it_lies(bake_furnished, tmp_path: Path):
     """In a directory whose name means something in an address: the database is in the project all the same."""
-    project = bake(tmp_path / "C# 100%41? ünï")
-    furnish(project)
+    project = bake_furnished(output=tmp_path / "C# 100%41? ünï")
     assert "My Assistant" in login_page(project)
     assert (project / "db.sqlite3").is_file()

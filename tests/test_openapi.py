@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +11,8 @@ from uuid import UUID
 import pytest
 import schemathesis
 import yaml
-from conftest import MANUAL, ROOT, furnish_project
+from conftest import MANUAL, ROOT
+from projects import execute
 from servers import LiveProject, events, run_input, serve
 
 pytestmark = pytest.mark.servers
@@ -35,11 +34,9 @@ print(json.dumps({str(one.pattern): sorted(one.callback.methods) for one in agen
 
 
 @pytest.fixture(scope="module")
-def live(rendered, environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveProject]:
+def live(bake_to_serve) -> Iterator[LiveProject]:
     """A project that has all routes. Nobody transcribes."""
-    project = tmp_path_factory.mktemp("documented") / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
+    project = bake_to_serve("documented", engine="source")
     with serve(project, MCP_ENDPOINT="1", NOTIFY_BY_MAIL="opt_in", TRANSCRIPTION_URL="http://127.0.0.1:9/v1") as live:
         yield live
 
@@ -85,14 +82,7 @@ def test_the_server_does_what_it_says(live: LiveProject, tmp_path: Path):
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", ROOT / "tests/schemathesis.toml", "run"]
     options = ["--phases=examples,coverage,fuzzing", "--max-examples=5", "--generation-deterministic", "--no-color"]
     where = ["--url", live.url, "--header", f"Authorization: Bearer {live.token}"]
-    result = subprocess.run(
-        [*command, REFERENCE, *where, *options, "--continue-on-failure"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert result.returncode == 0, result.stdout[-10_000:] + result.stderr[-2000:]
+    execute(tmp_path, *command, REFERENCE, *where, *options, "--continue-on-failure")
     log = live.log.read_text()
     assert "Traceback" not in log, log.partition("Traceback")[2][:5000]
 
@@ -148,10 +138,8 @@ def test_what_succeeds_is_as_documented(live: LiveProject, ask):
 
 
 def test_it_names_every_event(live: LiveProject):
-    program = (
-        "import json\nfrom agui.protocol.types import EventType\nprint(json.dumps([one.value for one in EventType]))"
-    )
-    known = set(json.loads(live.manage("shell", "-c", program).splitlines()[-1]))
+    code = "import json; from agui.protocol.types import EventType; print(json.dumps([*EventType]))"
+    known = set(json.loads(live.manage("shell", "-c", code).splitlines()[-1]))
     event = yaml.safe_load(REFERENCE.read_text())["components"]["schemas"]["Event"]
     # The server joins chunks, and keeps what providers seal.
     unsent = {name for name in known if name.endswith(("_CHUNK", "_ENCRYPTED_VALUE"))}

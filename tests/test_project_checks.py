@@ -2,14 +2,12 @@
 
 import json
 import re
-import subprocess
-from pathlib import Path
 
 import pytest
 from conftest import PROVIDERS
 from daily import at_night
 from postgresql import PostgreSQL
-from servers import project_environment
+from projects import make, program, replace
 from test_engine import files, replace_example, run_engine_tests
 
 pytestmark = pytest.mark.engine
@@ -17,20 +15,12 @@ OF_THE_MODEL = files("test_agent.py", "test_checks.py", "test_conf.py", "test_de
 PRODUCTION = {"DEBUG": "0", "SECRET_KEY": "x" * 25 + "abcdefghijklmnopqrstuvwxyz", "ALLOWED_HOSTS": "example.com"}
 
 
-def run(project: Path, *command: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, cwd=project, env=project_environment(**settings), capture_output=True, text=True, timeout=3600
-    )
-
-
 # The others differ in an address, a key and a requirement.
 @pytest.mark.parametrize("provider", ["demo", *at_night(*PROVIDERS[1:])])
 def test_project_passes_its_own_checks(bake, provider: str):
     """As its owner would run them: in an environment that `make` builds from the declared dependencies alone."""
     project = bake(model_provider=provider, project_slug=f"checked_{provider}")
-    done = run(project, "make", "check")
-    print(done.stdout[-8000:], done.stderr[-8000:])
-    assert done.returncode == 0
+    done = make(project, "check")
     # They are no mistakes: the versions, and that one process serves the site.
     assert re.findall(r"\?: \((\w+\.[A-Z]\d+)\)", done.stderr) == ["agui.I001", "agui_redis.I001"]
     assert not (project / ".venv").is_symlink()
@@ -45,105 +35,77 @@ def test_project_passes_its_own_checks(bake, provider: str):
 
 
 @pytest.mark.nightly
-def test_contract_holds_without_the_example(bake, furnish):
+def test_contract_holds_without_the_example(bake_furnished):
     """Its owner replaces the tools, the model and their tests; the contract is about what is registered."""
-    project = bake(project_slug="replaced")
-    furnish(project)
+    project = bake_furnished(project_slug="replaced")
     replace_example(project)
-    done = run(project, ".venv/bin/pytest", "-q")
-    assert done.returncode == 0, done.stdout[-5000:]
-    assert "[tell_time]" in run(project, ".venv/bin/pytest", "-q", "--collect-only").stdout
+    program(project, "pytest", "-q")
+    assert "[tell_time]" in program(project, "pytest", "-q", "--collect-only").stdout
 
 
 # What an owner may break without noticing, and the test that tells.
 MISTAKES = {
-    "test_nobody_gets_in_without_signing_in": (
-        "assistant/agent.py",
-        "get_user=get_user)",
-        "require_authenticated=False)",
-    ),
-    "test_every_change_of_a_model_has_its_migration": ("assistant/models.py", "max_length=200", "max_length=300"),
-    "test_every_page_finds_its_static_files": ("assistant/templates/assistant/chat.html", "page.css", "pages.css"),
-    "test_the_settings_are_valid": ("config/settings.py", '"agui.server.daphne_app.DaphneConfig",', ""),
+    "test_nobody_gets_in_without_signing_in": ("agent.py", "get_user=get_user)", "require_authenticated=False)"),
+    "test_every_change_of_a_model_has_its_migration": ("models.py", "max_length=200", "max_length=300"),
+    "test_every_page_finds_its_static_files": ("templates/assistant/chat.html", "page.css", "pages.css"),
+    "test_the_settings_are_valid": ("../config/settings.py", '"agui.server.daphne_app.DaphneConfig",', ""),
 }
 
 
 @pytest.mark.nightly
-def test_contract_tells_of_mistakes(bake, furnish):
-    project = bake(project_slug="mistaken")
-    furnish(project)
+def test_contract_tells_of_mistakes(bake_furnished):
+    project = bake_furnished(project_slug="mistaken")
     for name, before, after in MISTAKES.values():
-        text = (project / name).read_text()
-        assert before in text
-        (project / name).write_text(text.replace(before, after, 1))
-    done = run(project, ".venv/bin/pytest", "-q", "-rf", "assistant/tests/test_contract.py")
-    failed = set(re.findall(r"^FAILED \S+::(\w+)", done.stdout, re.MULTILINE))
-    assert failed == set(MISTAKES), done.stdout[-5000:]
+        replace(project / "assistant" / name, before, after, count=1)
+    said = program(project, "pytest", "-q", "-rf", "assistant/tests/test_contract.py", status=1).stdout
+    assert set(re.findall(r"^FAILED \S+::(\w+)", said, re.MULTILINE)) == set(MISTAKES)
 
 
-def test_project_without_debug_needs_a_key(bake, furnish):
-    project = bake(project_slug="keyless")
-    furnish(project)
-    done = run(project, ".venv/bin/python", "manage.py", "check", DEBUG="0")
-    assert done.returncode == 1
+def test_project_lacks_its_key_or_its_driver(bake_furnished):
+    project = bake_furnished(project_slug="keyless")
+    done = program(project, "python", "manage.py", "check", status=1, DEBUG="0")
     assert "SECRET_KEY" in done.stderr.splitlines()[-1]
-
-
-def test_postgresql_without_its_driver_ends_in_a_sentence(bake, furnish):
-    project = bake(project_slug="driverless")
-    furnish(project)
     absent = "import runpy, sys; sys.modules |= {'psycopg': None, 'psycopg2': None}"
-    manage = f"{absent}; runpy.run_path('manage.py', {{}}, '__main__')"
+    code = f"{absent}; runpy.run_path('manage.py', {{}}, '__main__')"
+    url = "postgres://ada:secret@127.0.0.1:1/shop"
     for command in ("check", "migrate", "runserver"):
-        url = "postgres://ada:secret@127.0.0.1:1/shop"
-        done = run(project, ".venv/bin/python", "-c", manage, command, DATABASE_URL=url)
-        assert done.returncode == 1
+        done = program(project, "python", "-c", code, command, status=1, DATABASE_URL=url)
         assert done.stderr == "DATABASE_URL names PostgreSQL. Its driver is missing: make setup EXTRAS=postgres\n"
 
 
-def test_static_files_are_collected_and_hashed(bake, furnish):
-    project = bake(project_slug="collected")
-    furnish(project)
-    done = run(project, ".venv/bin/python", "manage.py", "collectstatic", "--noinput", **PRODUCTION)
-    assert done.returncode == 0, done.stderr
+def test_static_files_are_collected_and_hashed(bake_furnished):
+    project = bake_furnished(project_slug="collected")
+    program(project, "python", "manage.py", "collectstatic", "--noinput", **PRODUCTION)
     paths = json.loads((project / "staticfiles/staticfiles.json").read_text())["paths"]
     assert "agui/agui-chat.js" in paths
 
 
 @pytest.mark.nightly
-def test_migrations_work_on_postgresql(bake, furnish, postgresql_server: PostgreSQL):
-    project = bake(project_slug="on_postgresql")
-    furnish(project)
+def test_migrations_work_on_postgresql(bake_furnished, postgresql_server: PostgreSQL):
+    project = bake_furnished(project_slug="on_postgresql")
     url = postgresql_server.create("migrations")
     for arguments in (["migrate", "--verbosity", "0"], ["create_first_admin"], ["check", "--database", "default"]):
-        done = run(project, ".venv/bin/python", "manage.py", *arguments, DATABASE_URL=url)
-        assert done.returncode == 0, done.stderr
+        program(project, "python", "manage.py", *arguments, DATABASE_URL=url)
 
 
 @pytest.mark.nightly
-def test_tests_of_a_new_application_are_run(bake, furnish):
-    project = bake(project_slug="grown")
-    furnish(project)
-    manage = [".venv/bin/python", "manage.py", "startapp", "clinic"]
-    assert run(project, *manage, DEBUG="1").returncode == 0
+def test_tests_of_a_new_application_are_run(bake_furnished):
+    project = bake_furnished(project_slug="grown")
+    program(project, "python", "manage.py", "startapp", "clinic", DEBUG="1")
     (project / "clinic/tests.py").unlink()
     (project / "clinic/tests").mkdir()
     (project / "clinic/tests/__init__.py").touch()
     (project / "clinic/tests/test_visits.py").write_text("def test_visit():\n    assert False\n")
-    done = run(project, ".venv/bin/pytest", "-q", "--collect-only")
-    assert "clinic/tests/test_visits.py::test_visit" in done.stdout
-    assert "assistant/tests/test_contract.py::" in done.stdout
+    said = program(project, "pytest", "-q", "--collect-only").stdout
+    assert "clinic/tests/test_visits.py::test_visit" in said
+    assert "assistant/tests/test_contract.py::" in said
 
 
-def test_make_fix_formats_what_the_linter_can_not_repair(bake, furnish):
-    project = bake(project_slug="fixed")
-    furnish(project)
+def test_make_fix_formats_what_the_linter_can_not_repair(bake_furnished):
+    project = bake_furnished(project_slug="fixed")
     path = project / "assistant/long.py"
     path.write_text(f"import os\nnumbers = [{', '.join(['1000'] * 30)}]\n")
-    done = run(project, "make", "fix")
-    assert done.returncode == 0, done.stdout
+    make(project, "fix")
     assert max(map(len, path.read_text().splitlines())) < 120
     path.write_text("print(undefined)\n")
-    done = run(project, "make", "fix")
-    assert done.returncode
-    assert "F821" in done.stdout
+    assert "F821" in make(project, "fix", status=2).stdout

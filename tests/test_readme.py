@@ -1,56 +1,26 @@
 """The READMEs' commands, word for word, on what a fresh clone holds."""
 
 import os
-import signal
 import socket
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from conftest import quick_start
-from servers import Client, credential, free_port, project_environment, wait_until_healthy
+from projects import git, make, serving
+from servers import Client, credential, free_port, project_environment
 
 pytestmark = pytest.mark.servers
-# pip may have to install all of it.
-START_SECONDS = 900
 
 
 @contextmanager
 def shell(commands: list[str], cwd: Path, log: Path, stdin: str = "", **settings: str) -> Iterator[int]:
-    """Run commands whose last one serves, until it does; the port. Ctrl-C ends it."""
-    port = free_port()
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            ["sh", "-e", "-c", "\n".join(commands)],
-            cwd=cwd,
-            env=project_environment(PORT=str(port), **settings),
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    assert process.stdin
-    process.stdin.write(stdin.encode())
-    process.stdin.close()
-    try:
-        wait_until_healthy(port, process, log, START_SECONDS)
+    """Run commands whose last one serves, until it does; the port."""
+    port, script = free_port(), "\n".join(commands)
+    environment = project_environment(PORT=str(port), **settings)
+    with serving(["sh", "-ec", script], cwd, port, log, environment, stdin):
         yield port
-    finally:
-        print(log.read_text()[-5000:])
-        end(process)
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End a session of processes as Ctrl-C does; those that don't obey are killed."""
-    with suppress(ProcessLookupError):  # The server has ended by itself, which was told already
-        os.killpg(process.pid, signal.SIGINT)
-    try:
-        process.wait(timeout=60)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
 
 
 def ask(port: int, printed: str) -> None:
@@ -98,40 +68,35 @@ def test_projects_quick_start_with_pip(bake, tmp_path: Path, plain_path: str):
         assert "Password" not in again
 
 
-def test_templates_quick_start(clone: Path, tmp_path: Path):
+@pytest.fixture
+def fresh(clone: Path, tmp_path: Path) -> Path:
+    git(tmp_path, "clone", "--quiet", clone, "fresh")
+    return tmp_path / "fresh"
+
+
+def test_templates_quick_start(fresh: Path, tmp_path: Path):
     """`make demo` of a fresh clone, with uv if it is there."""
-    subprocess.run(["git", "clone", "-q", clone, tmp_path / "fresh"], check=True)
     log = tmp_path / "log"
-    with shell(quick_start(tmp_path / "fresh/README.md"), tmp_path / "fresh", log) as port:
+    with shell(quick_start(fresh / "README.md"), fresh, log) as port:
         ask(port, log.read_text())
 
 
 @pytest.mark.nightly
-def test_templates_own_project(clone: Path, tmp_path: Path):
+def test_templates_own_project(fresh: Path, tmp_path: Path):
     """The second block of the README, with its questions answered by Enter."""
-    subprocess.run(["git", "clone", "-q", clone, tmp_path / "fresh"], check=True)
-    commands = quick_start(tmp_path / "fresh/README.md", "Your own project")
+    commands = quick_start(fresh / "README.md", "Your own project")
     assert commands[-1] == "make run"
     log, home = tmp_path / "log", tmp_path / "home"
     home.mkdir()
-    with shell(commands, tmp_path / "fresh", log, stdin="\n" * 6, HOME=str(home)) as port:
+    with shell(commands, fresh, log, stdin="\n" * 6, HOME=str(home)) as port:
         ask(port, log.read_text())
     assert (tmp_path / "my_assistant/.env").exists()
 
 
-def test_a_port_that_is_taken_is_named_with_its_cure(bake, furnish):
-    project = bake(project_slug="crowded")
-    furnish(project)
+def test_a_port_that_is_taken_is_named_with_its_cure(bake_furnished):
+    project = bake_furnished(project_slug="crowded")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = subprocess.run(
-            ["make", "run", f"PORT={port}"],
-            cwd=project,
-            env=project_environment(),
-            capture_output=True,
-            text=True,
-            timeout=START_SECONDS,
-        )
-    assert done.returncode
-    assert f"Port {port} can't be used" in done.stderr
-    assert "PORT=8001" in done.stderr
+        said = make(project, "run", f"PORT={port}", status=2).stderr
+    assert f"Port {port} can't be used" in said
+    assert "PORT=8001" in said

@@ -5,14 +5,13 @@ GROUPS has the groups that the specification describes and some more, with where
 
 import ast
 import json
-import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
+from projects import execute
 from tests.recipe_pages import BLOCK, PAGES, read_page, read_recipes
 
 GROUPS = {
@@ -30,22 +29,10 @@ GROUPS = {
     "Events of output tools": ["OutputToolCallEvent", "OutputToolResultEvent"],
     "MCP": ["mcp.MCPToolset", "mcp.load_mcp_toolsets"],
     "Binary content": ["BinaryContent", "BinaryImage", "BinaryAudio"],
-    "Files by address": [
-        "FileUrl",
-        "ImageUrl",
-        "AudioUrl",
-        "VideoUrl",
-        "DocumentUrl",
-        "UploadedFile",
-        "messages.ForceDownloadMode",
-    ],
-    "Multimodal types": [
-        "ImageMediaType",
-        "AudioMediaType",
-        "VideoMediaType",
-        "DocumentMediaType",
-        "MultiModalContent",
-    ],
+    "Files by address": ["FileUrl", "ImageUrl", "AudioUrl", "VideoUrl", "DocumentUrl", "UploadedFile"],
+    "Downloads": ["messages.ForceDownloadMode"],
+    "Multimodal types": ["ImageMediaType", "AudioMediaType", "VideoMediaType", "DocumentMediaType"],
+    "Multimodal content": ["MultiModalContent"],
     "Formats": ["ImageFormat", "AudioFormat", "VideoFormat", "DocumentFormat"],
     "format_as_xml": ["format_as_xml"],
     "MessagesBuilder": ["ui.MessagesBuilder", "ui.BuilderCheckpoint"],
@@ -58,10 +45,7 @@ GROUPS = {
     "NativeTool": ["capabilities.NativeTool"],
     "NativeOrLocalTool": [
         "capabilities.NativeOrLocalTool",
-        "capabilities.WebSearch",
-        "capabilities.WebFetch",
-        "capabilities.ImageGeneration",
-        "capabilities.XSearch",
+        *(f"capabilities.{name}" for name in ("WebSearch", "WebFetch", "ImageGeneration", "XSearch")),
     ],
     "Usage limits": ["UsageLimits", "UsageLimitExceeded"],
     "Usage": ["usage.RunUsage", "usage.RequestUsage"],
@@ -72,36 +56,25 @@ GROUPS = {
     "Embeddings": ["Embedder"],
     "Hooks of capabilities": [
         "capabilities.AbstractCapability",
-        "capabilities.AbstractCapability.wrap_run",
-        "capabilities.AbstractCapability.wrap_node_run",
-        "capabilities.AbstractCapability.wrap_run_event_stream",
-        "capabilities.AbstractCapability.wrap_model_request",
-        "capabilities.AbstractCapability.wrap_tool_validate",
-        "capabilities.AbstractCapability.wrap_tool_execute",
-        "capabilities.AbstractCapability.wrap_output_validate",
-        "capabilities.AbstractCapability.wrap_output_process",
+        *(f"capabilities.AbstractCapability.wrap_{what}" for what in ("run", "node_run", "run_event_stream")),
+        *(
+            f"capabilities.AbstractCapability.wrap_{what}"
+            for what in ("model_request", "tool_validate", "tool_execute")
+        ),
+        *(f"capabilities.AbstractCapability.wrap_output_{what}" for what in ("validate", "process")),
     ],
     "CombinedCapability": ["capabilities.CombinedCapability"],
     "Hooks": ["capabilities.Hooks", "capabilities.HookTimeoutError"],
     "WrapperCapability": ["capabilities.WrapperCapability"],
     "DynamicCapability": ["capabilities.DynamicCapability"],
-    "Order of capabilities": [
-        "capabilities.CapabilityOrdering",
-        "capabilities.CapabilityPosition",
-        "capabilities.CapabilityRef",
-    ],
+    "Order of capabilities": [f"capabilities.Capability{name}" for name in ("Ordering", "Position", "Ref")],
     "Capabilities by name": ["capabilities.CAPABILITY_TYPES", "agent.AgentSpec"],
-    "Capabilities on demand": [
-        "capabilities.Capability.defer_loading",
-        "capabilities.AbstractCapability.get_description",
-    ],
+    "Capabilities on demand": ["capabilities.Capability.defer_loading"],
+    "Descriptions of capabilities": ["capabilities.AbstractCapability.get_description"],
     "Pending messages": ["RunContext.enqueue", "UndrainedPendingMessagesError"],
     "AgentStream": [
         "result.AgentStream",
-        "result.AgentStream.stream_text",
-        "result.AgentStream.stream_output",
-        "result.AgentStream.stream_response",
-        "result.AgentStream.cancel",
+        *(f"result.AgentStream.{name}" for name in ("stream_text", "stream_output", "stream_response", "cancel")),
     ],
     "FinalResult": ["FinalResultEvent", "result.FinalResult"],
     "Errors": ["exceptions.UserError", "exceptions.UsageLimitExceeded", "exceptions.ConcurrencyLimitExceeded"],
@@ -109,33 +82,19 @@ GROUPS = {
 }
 
 # What the specification describes besides, of other packages: GROUPS has names of pydantic_ai alone.
-BESIDES = {
-    "DRF": ["DrfMcpToolset"],
-    "Graphs": ["GraphBuilder"],
-    "Evals": ["Dataset", "Case", "Evaluator"],
-}
+BESIDES = {"DRF": ["DrfMcpToolset"], "Graphs": ["GraphBuilder"], "Evals": ["Dataset", "Case", "Evaluator"]}
 NOT_SHOWN = {"UndrainedPendingMessagesError": "pydantic-ai 2 keeps the name for `except`, and raises it nowhere"}
 
 RESOLVE = """
-import importlib, json, sys, dataclasses
-lost = []
-for path in json.load(sys.stdin):
-    module, found = path.split("."), None
-    names = []
-    while module and found is None:
-        try:
-            found = importlib.import_module(".".join(module))
-        except ModuleNotFoundError as error:
-            if not path.startswith(error.name or " "):
-                raise
-            names.insert(0, module.pop())
-    try:
-        for name in names:
-            fields = dataclasses.fields(found) if dataclasses.is_dataclass(found) else ()
-            found = found if name in {field.name for field in fields} else getattr(found, name)
-    except AttributeError:
-        lost.append(path)
-print(json.dumps(lost))
+import json, sys
+from pydoc import locate
+
+def is_there(path):
+    owner, _, name = path.rpartition(".")
+    fields = getattr(locate(owner), "__dataclass_fields__", ()) if owner else ()
+    return name in fields or locate(path) is not None
+
+print(json.dumps([path for path in json.load(sys.stdin) if not is_there(path)]))
 """
 
 
@@ -234,18 +193,14 @@ def test_the_code_of_the_recipes_fits_the_files_that_it_is_pasted_into(pasted: P
     assert len(packages) == len([text for text in read_recipes().values() if "\n# assistant/" in text])
     # Of a project's own rules, all but those that ask for imports at the top, and once.
     imports = "E402,F401,F811,I001"
-    ruff = [environment / "bin/ruff", "check", "--no-cache", "--extend-ignore", imports, *packages]
-    told = subprocess.run(ruff, cwd=pasted, capture_output=True, text=True)
-    assert told.returncode == 0, told.stdout
+    execute(pasted, environment / "bin/ruff", "check", "--no-cache", "--extend-ignore", imports, *packages)
 
 
 @pytest.mark.nightly
 def test_types_of_the_code_of_the_recipes_hold(pasted: Path, environment: Path):
     packages = sorted(path.name for path in pasted.glob("assistant_*"))
     mypy = [environment / "bin/mypy", "--no-incremental", "--disable-error-code", "no-redef", *packages]
-    told = subprocess.run(mypy, cwd=pasted, env={**os.environ, "DEBUG": "1"}, capture_output=True, text=True)
-    assert [line for line in told.stdout.splitlines() if ": error: " in line] == []
-    assert told.returncode == 0, told.stderr
+    execute(pasted, *mypy, DEBUG="1")
 
 
 @pytest.mark.engine
@@ -255,11 +210,5 @@ def test_every_name_and_every_import_is_where_the_pages_say(environment: Path):
     for text in read_recipes().values():
         for module, names in re.findall(r"^\s*from (pydantic_[\w.]+) import ([^(\n]+)$", text, re.MULTILINE):
             wanted |= {f"{module}.{name.split(' as ')[0].strip()}" for name in names.split(",")}
-    told = subprocess.run(
-        [environment / "bin/python", "-c", RESOLVE],
-        input=json.dumps(sorted(wanted)),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(told.stdout) == []
+    said = execute(ROOT, environment / "bin/python", "-c", RESOLVE, stdin=json.dumps(sorted(wanted))).stdout
+    assert json.loads(said) == []

@@ -30,18 +30,8 @@ class Reloading(LiveProject):
 
 
 @pytest.fixture(scope="module")
-def server(template, cookiecutter_config, environment, tmp_path_factory):
-    from conftest import furnish_project
-    from cookiecutter.main import cookiecutter
-
-    project = cookiecutter(
-        str(template),
-        no_input=True,
-        output_dir=str(tmp_path_factory.mktemp("reloaded")),
-        config_file=str(cookiecutter_config),
-    )
-    furnish_project(Path(project), environment)
-    with serve(Path(project), Reloading) as live:
+def server(bake_to_serve):
+    with serve(bake_to_serve("reloaded", parts="standard", engine="package"), Reloading) as live:
         yield live
 
 

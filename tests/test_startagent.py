@@ -2,14 +2,14 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import guide
 import pytest
-from conftest import MANUAL, furnish_project
+from conftest import MANUAL
+from projects import replace
 from servers import Client, events, run_input, serve, text_of
-from test_agentify import change, run
+from test_agentify import run
 
 pytestmark = pytest.mark.engine
 PAGE = MANUAL / "several-agents.md"
@@ -17,11 +17,9 @@ ADD = guide.sections(PAGE)["Add an agent"]
 
 
 @pytest.fixture(scope="module")
-def project(rendered: dict[str, Path], environment: Path, tmp_path_factory) -> Path:
+def project(bake_to_serve) -> Path:
     """A project with an agent for staff, and one for everybody, as the command's last lines say."""
-    path: Path = tmp_path_factory.mktemp("startagent") / "project"
-    shutil.copytree(rendered["demo"], path)
-    furnish_project(path, environment)
+    path: Path = bake_to_serve("startagent", engine="source")
     command, settings, urls = ADD.steps
     [written] = command.code.splitlines()
     said = guide.run(path, f"{written} --staff")
@@ -29,7 +27,7 @@ def project(rendered: dict[str, Path], environment: Path, tmp_path_factory) -> P
     guide.edit(path, urls)
     assert 'with agent="agui"' in said
     startagent(path, "accounts_payable")
-    change(path / "config/settings.py", '    "billing",\n', '    "billing",\n    "accounts_payable",\n')
+    replace(path / "config/settings.py", '    "billing",\n', '    "billing",\n    "accounts_payable",\n')
     mount(path, "accounts_payable")
     return path
 
@@ -40,7 +38,7 @@ def startagent(project: Path, *arguments: str, status: int = 0) -> str:
 
 def mount(project: Path, name: str) -> None:
     route = f'    path("{name}/", include("{name}.urls")),\n'
-    change(project / "config/urls.py", '    path("admin/"', f'{route}    path("admin/"')
+    replace(project / "config/urls.py", '    path("admin/"', f'{route}    path("admin/"')
 
 
 @pytest.mark.nightly

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from babel.messages.catalog import Message
 from babel.messages.checkers import num_plurals, python_format
 from babel.messages.pofile import read_po
 from conftest import ENGINE, ROOT, TEMPLATE_NAME, page_folders
+from projects import execute
 
 PROJECT = ROOT / TEMPLATE_NAME
 ENGINE_LOCALES = sorted(ENGINE.glob("locale/*/LC_MESSAGES"))
@@ -53,10 +53,8 @@ def marked_in_code(modules: Iterator[Path]) -> Iterator[Key]:
 
 
 def of_project() -> set[Key]:
-    return {
-        *marked_in(PROJECT.glob("assistant/templates/**/*.html")),
-        *marked_in(PROJECT.glob("users/templates/**/*.html")),
-    }
+    pages = (PROJECT.glob(f"{folder}/templates/**/*.html") for folder in ("assistant", "users"))
+    return {key for found in pages for key in marked_in(found)}
 
 
 def of_engine() -> set[Key]:
@@ -68,18 +66,14 @@ def of_engine() -> set[Key]:
 def read(folder: Path) -> tuple[object, dict[Key, Message]]:
     with (folder / "django.po").open("rb") as file:
         source = read_po(file)
-    return source, {
-        (message.context, message.id if isinstance(message.id, str) else message.id[0]): message
-        for message in source
-        if message.id
-    }
+    named = {(one.context, one.id if isinstance(one.id, str) else one.id[0]): one for one in source if one.id}
+    return source, named
 
 
-def name_of(folder: Path) -> str:
-    return f"{folder.parent.parent.parent.name}-{folder.parent.name}"
+each_language = pytest.mark.parametrize("folder", ENGINE_LOCALES, ids=lambda folder: folder.parent.name)
 
 
-@pytest.mark.parametrize("folder", ENGINE_LOCALES, ids=name_of)
+@each_language
 def test_the_words_are_whole(folder: Path):
     source, messages = read(folder)
     assert set(messages) == of_engine() | of_project()
@@ -115,7 +109,7 @@ RULES = {
 FORMATS = {"D H:i", "D d M, H:i", "d M"}
 
 
-@pytest.mark.parametrize("folder", ENGINE_LOCALES, ids=name_of)
+@each_language
 def test_the_sentences_keep_to_the_rules_of_their_language(folder: Path):
     rule = re.compile(RULES[folder.parent.name], re.IGNORECASE)
     for (_, name), message in read(folder)[1].items():
@@ -161,8 +155,7 @@ def test_the_command_reads_the_tables_as_javascript_does(tmp_path: Path):
         }
         console.log(JSON.stringify(read));
     """)
-    done = subprocess.run(["node", script, *modules], capture_output=True, text=True, check=True, timeout=60)
-    by_node = json.loads(done.stdout)
+    by_node = json.loads(execute(tmp_path, "node", script, *modules).stdout)
     words, of_others = {}, {}
     for module in modules:
         table, node = word_tables.read_table(module), by_node[str(module)]

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import MANUAL, TEMPLATE_NAME
-from servers import project_environment
-from test_cli import tree
+from projects import append, commit, execute, git, make, replace, tree
 
 DOCS = MANUAL / "upgrading.md"
 YOURS = {
@@ -42,26 +41,20 @@ def releases(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template's repository with two versions: v2 changes the engine, the tooling, and what is the user's."""
     directory = tmp_path_factory.mktemp("releases") / "template"
     shutil.copytree(clone, directory)
-    git = ["git", "-C", directory, "-c", "user.name=Test", "-c", "user.email=test@example.com"]
-    subprocess.run([*git, "tag", "v1"], check=True)
-    project = directory / TEMPLATE_NAME
+    git(directory, "tag", "v1")
+    project, engine = directory / TEMPLATE_NAME, directory / "engine/agui"
     yours = ("assistant/tools.py", "config/settings.py", "users/models.py", "README.md", ".env.example")
-    engine = directory / "engine/agui"
     for path in (engine / "conf.py", engine / "manual/tools.md", *(project / name for name in yours)):
-        with path.open("a") as stream:
-            stream.write("\n\n# of v2\n")
+        append(path, "\n\n# of v2\n")
     for name in ("cookiecutter.json", "engine/agui/__init__.py"):
         told = re.sub(r'(_version(__ =|":)) "[\d.]+"', r'\1 "99.0"', (directory / name).read_text())
         (directory / name).write_text(told)
     (engine / "added.py").write_text('"""New in v2."""\n')
     (engine / "manual/several-agents.md").unlink()
     (engine / "manual/operate.md").rename(engine / "manual/budgets.md")
-    requirements = (project / "pyproject.toml").read_text()
-    assert '"whitenoise>=6.9,<7"' in requirements
-    (project / "pyproject.toml").write_text(requirements.replace('"whitenoise>=6.9,<7"', '"whitenoise>=6.8,<7"'))
-    subprocess.run([*git, "add", "-A"], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "Newer"], check=True)
-    subprocess.run([*git, "tag", "v2"], check=True)
+    replace(project / "pyproject.toml", '"whitenoise>=6.9,<7"', '"whitenoise>=6.8,<7"')
+    commit(directory)
+    git(directory, "tag", "v2")
     return directory
 
 
@@ -70,28 +63,12 @@ def shell(releases: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedP
     """Run commands of the docs, with an address and a version in them, and without anybody's configuration."""
     home = tmp_path / "somebody"
     home.mkdir()
-    identity = {
-        f"GIT_{who}_{what}": "test@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
-    }
-    environment = project_environment(
-        HOME=str(home), PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", **identity
-    )
+    identity = {f"GIT_{who}_{what}": "t@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
-    def shell(
-        lines: list[str], cwd: Path, version: str = "v1", stdin: str = "", **settings: str
-    ) -> subprocess.CompletedProcess[str]:
+    def shell(lines: list[str], cwd: Path, version: str = "v1", status: int | None = 0, **more: str):
         script = "\n".join(lines).replace("ADDRESS", f"file://{releases}").replace("VERSION", version)
-        done = subprocess.run(
-            ["sh", "-e", "-c", script],
-            cwd=cwd,
-            env=environment | settings,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=900,
-        )
-        print(done.stdout[-3000:], done.stderr[-3000:])
-        return done
+        return execute(cwd, "sh", "-ec", script, status=status, HOME=str(home), PATH=path, **identity, **more)
 
     return shell
 
@@ -105,25 +82,22 @@ def created(run_cli, releases: Path, shell, request: pytest.FixtureRequest) -> P
     answers = ["--no-input", f"engine={request.param}", "-c", "v1"]
     assert run_cli(*answers, source=f"git+file://{releases}").returncode == 0
     project = run_cli.output / "my_assistant"
-    shell(["git init --quiet", "git add --all", "git commit --quiet --message Mine"], project)
+    commit(project)
     engine = {"package": "1", "source": "2"}[request.param]
-    assert shell(commands("The rest of the template"), project, stdin="\n" * 5 + f"{engine}\n\n").returncode == 0
+    shell(commands("The rest of the template"), project, stdin="\n" * 5 + f"{engine}\n\n")
     return project
 
 
-def edit(project: Path, shell) -> None:
+def edit(project: Path) -> None:
     """What a user does to a project, and commits."""
     for name, text in YOURS.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
-        with (project / name).open("a") as stream:
-            stream.write(text)
+        append(project / name, text)
     for name in ("Dockerfile", "agui/manual/tools.md", "assistant/skills.py"):
         (project / name).unlink()
-    requirements = (project / "pyproject.toml").read_text()
-    (project / "pyproject.toml").write_text(
-        requirements.replace("[project.optional-dependencies]\n", '[project.optional-dependencies]\nmine = ["six"]\n')
-    )
-    assert shell(["git add --all", "git commit --quiet --message Mine"], project).returncode == 0
+    extras = "[project.optional-dependencies]\n"
+    replace(project / "pyproject.toml", extras, f'{extras}mine = ["six"]\n')
+    commit(project)
 
 
 def without_git(project: Path) -> dict[str, bytes]:
@@ -146,10 +120,10 @@ def fresh(run_cli, releases: Path, version: str) -> dict[str, bytes]:
 
 @pytest.mark.nightly
 def test_update_brings_the_engine_and_leaves_what_is_the_users(created: Path, releases: Path, shell, run_cli):
-    edit(created, shell)
+    edit(created)
     before = without_git(created)
     assert UPDATE[0] in DOCS.read_text()
-    assert shell(UPDATE, created, "v2").returncode == 0
+    shell(UPDATE, created, "v2")
     after, newest = without_git(created), fresh(run_cli, releases, "v2")
     assert conflicts(created) == []
     owned = re.compile(r"(assistant|config|users|locale|shop|media)/|README\.md|\.env$|db\.sqlite3")
@@ -163,28 +137,28 @@ def test_update_brings_the_engine_and_leaves_what_is_the_users(created: Path, re
     assert project["optional-dependencies"]["mine"] == ["six"]
     assert "whitenoise>=6.8,<7" in project["dependencies"]
     # And again: nothing is left to do.
-    assert shell(["git add --all", "git commit --quiet --message Upgrade", *UPDATE], created, "v2").returncode == 0
-    assert shell(["git diff --exit-code HEAD"], created).returncode == 0
+    commit(created)
+    shell(UPDATE, created, "v2")
+    assert git(created, "diff", "HEAD") == ""
 
 
 @pytest.mark.nightly
 def test_updated_project_passes_its_checks(created: Path, shell, furnish):
-    assert shell(UPDATE, created, "v2").returncode == 0
+    shell(UPDATE, created, "v2")
     furnish(created)
-    assert shell(["make check"], created).returncode == 0
+    make(created, "check")
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("created", ["package"], indirect=True)
 def test_the_rest_follows_an_upgrade_of_the_package(created: Path, shell, tmp_path: Path):
     (created / "Dockerfile").unlink()
-    with (created / "assistant/tools.py").open("a") as tools:
-        tools.write("# mine\n")
-    commit = ["git add --all", "git commit --quiet --message Upgrade"]
-    shell(commit, created)
+    append(created / "assistant/tools.py", "# mine\n")
+    commit(created)
     database = {"DATABASE_URL": f"sqlite:///{tmp_path}/upgraded.sqlite3"}
-    done = shell([*commands("A newer engine")[:1], *commit, *UPDATE], created, "v2", **database)
-    assert done.returncode == 0
+    shell(commands("A newer engine")[:1], created, "v2", **database)
+    commit(created)
+    shell(UPDATE, created, "v2", **database)
     assert conflicts(created) == []
     assert [path.name for path in (created / "vendor").iterdir()] == ["agui_django-99.0-py3-none-any.whl"]
     assert "agui-django[admin,attachments,bundle]==99.0" in (created / "pyproject.toml").read_text()
@@ -193,45 +167,41 @@ def test_the_rest_follows_an_upgrade_of_the_package(created: Path, shell, tmp_pa
 
 
 @pytest.mark.nightly
-def test_patched_engine_is_merged(created: Path, shell):
-    """Where both have changed other lines; where both have changed the same, git asks."""
+def test_patched_engine_is_merged_where_both_have_changed_other_lines(created: Path, shell):
     conf = created / "agui/conf.py"
     title, _, rest = conf.read_text().partition("\n")
     conf.write_text(f"{title}\n# patched\n{rest}")
-    shell(["git commit --quiet --all --message Patched"], created)
-    assert shell(UPDATE, created, "v2").returncode == 0
+    commit(created)
+    shell(UPDATE, created, "v2")
     assert "# patched\n" in conf.read_text()
     assert conf.read_text().endswith("# of v2\n")
     assert conflicts(created) == []
 
 
 @pytest.mark.nightly
-def test_same_lines_changed_on_both_sides_are_marked(created: Path, shell):
-    with (created / "agui/conf.py").open("a") as stream:
-        stream.write("\n# patched\n")
-    shell(["git commit --quiet --all --message Patched"], created)
-    shell(UPDATE, created, "v2")
-    assert conflicts(created) == ["agui/conf.py"]
-    assert "UU agui/conf.py" in shell(["git status --short"], created).stdout
-
-
-@pytest.mark.nightly
-def test_conflict_beside_a_changed_file_that_is_gone_is_a_reject(created: Path, shell):
-    """git then merges nothing of the upgrade; what it can't apply, it leaves beside the file."""
-    for name in ("agui/conf.py", "agui/manual/several-agents.md"):
-        with (created / name).open("a") as stream:
-            stream.write("\n# patched\n")
-    shell(["git commit --quiet --all --message Patched"], created)
-    shell(UPDATE, created, "v2")
-    assert conflicts(created) == ["agui/conf.py.rej"]
-    assert "?? agui/conf.py.rej" in shell(["git status --short"], created).stdout
-    assert (created / "agui/manual/several-agents.md").exists()
-    assert (created / "agui/added.py").exists()
+@pytest.mark.parametrize(
+    ("patched", "conflict", "status"),
+    [
+        (["agui/conf.py"], "agui/conf.py", "UU agui/conf.py"),
+        # Beside a changed file that is gone, git merges nothing: what it can't apply, it leaves beside the file.
+        (["agui/conf.py", "agui/manual/several-agents.md"], "agui/conf.py.rej", "?? agui/conf.py.rej"),
+    ],
+)
+def test_same_lines_changed_on_both_sides_are_told(
+    created: Path, shell, patched: list[str], conflict: str, status: str
+):
+    for name in patched:
+        append(created / name, "\n# patched\n")
+    commit(created)
+    shell(UPDATE, created, "v2", status=None)
+    assert conflicts(created) == [conflict]
+    assert status in git(created, "status", "--short")
+    assert [name for name in [*patched, "agui/added.py"] if not (created / name).exists()] == []
 
 
 @pytest.mark.nightly
 def test_upgrade_of_uncommitted_work_is_refused(created: Path, shell):
     (created / "assistant/tools.py").write_text("# mine\n")
     before = without_git(created)
-    assert shell(UPDATE, created, "v2").returncode == 1
+    shell(UPDATE, created, "v2", status=1)
     assert without_git(created) == before

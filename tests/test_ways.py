@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -17,8 +16,8 @@ from pathlib import Path
 import pytest
 from cache import cached
 from conftest import MANUAL, ROOT, TEMPLATE_NAME
+from projects import commit, execute, git, tree
 from servers import project_environment
-from test_cli import tree
 
 pytestmark = pytest.mark.nightly
 VERSIONS = ["oldest", "newest"]
@@ -42,12 +41,12 @@ def programs(version: str) -> Path:
         wanted += f"cruft=={promised(MANUAL / 'upgrading.md', 'cruft')}.*"
         options = ["--resolution", "lowest-direct"]
     command = ["uv", "pip", "compile", "--quiet", "--no-header", "--python", sys.executable, *options, "-"]
-    pins = subprocess.run(command, input=wanted, capture_output=True, text=True, check=True).stdout
+    pins = execute(ROOT, *command, stdin=wanted).stdout
 
     def install(venv: Path) -> None:
-        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
+        execute(ROOT, "uv", "venv", "--quiet", "--python", sys.executable, venv)
         pip = ["uv", "pip", "install", "--quiet", "--no-deps", "--python", venv / "bin/python", "-r", "-"]
-        subprocess.run(pip, input=pins, text=True, check=True)
+        execute(ROOT, *pip, stdin=pins)
 
     return cached("programs", sys.version + pins, install) / "bin"
 
@@ -62,19 +61,17 @@ def history(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template's repository, with a tag for each of the versions."""
     template = tmp_path_factory.mktemp("history") / "template"
     shutil.copytree(clone, template)
-    git = ["git", "-C", template, "-c", "user.name=Test", "-c", "user.email=test@example.com"]
     move_engine_into_project(template)
     for version in (BEFORE, OLD, NEW):
         for name in ("cookiecutter.json", f"{TEMPLATE_NAME}/agui/__init__.py", "engine/agui/__init__.py"):
             path = template / name
             if path.exists():
                 path.write_text(re.sub(r'(_version(?:__ =|":)) "[\d.]+"', rf'\1 "{version}"', path.read_text()))
-        subprocess.run([*git, "add", "--all"], check=True)
-        subprocess.run([*git, "commit", "--quiet", "--message", version], check=True)
-        subprocess.run([*git, "tag", version], check=True)
+        commit(template)
+        git(template, "tag", version)
         if version == BEFORE:
-            subprocess.run([*git, "rm", "--quiet", "-r", "."], check=True)
-            subprocess.run([*git, "checkout", "HEAD~1", "--", "."], check=True)
+            git(template, "rm", "--quiet", "-r", ".")
+            git(template, "checkout", "HEAD~1", "--", ".")
     return template
 
 
@@ -112,13 +109,9 @@ class Machine:
 
     def run(self, *command: object, cwd: Path | None = None, fails: bool = False) -> str:
         """Run a command, and return what it printed."""
-        done = subprocess.run(
-            [str(word) for word in command],
-            cwd=cwd or self.directory, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, timeout=900,
-        )  # fmt: skip
-        assert (done.returncode != 0) == fails, done.stdout
-        return done.stdout
+        done = execute(cwd or self.directory, *map(str, command), status=None, **self.environment)
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
+        return done.stdout + done.stderr
 
     def clone(self, name: str = "clone", version: str = NEW) -> Path:
         self.run("git", "clone", "--quiet", "-c", "advice.detachedHead=false", "-b", version, self.history, name)
@@ -142,8 +135,7 @@ class Machine:
         project = self.directory / "output/my_assistant"
         settings = project / "pyproject.toml"
         settings.write_text(settings.read_text().replace('"vendor", ', ""))
-        for arguments in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "Mine"]):
-            self.run("git", *arguments, cwd=project)
+        commit(project)
         return project
 
     def update(self, *options: object) -> Path:
@@ -176,14 +168,9 @@ def two_clones(machine: Machine) -> Path:
     return machine.directory / "output/1/my_assistant"
 
 
-def cruft_diff(machine: Machine) -> Path:
+def cruft(machine: Machine) -> Path:
     project = machine.create()
     assert "agui_django" not in machine.run("cruft", "diff", cwd=project)
-    return project
-
-
-def cruft_check(machine: Machine) -> Path:
-    project = machine.create()
     machine.run("cruft", "check", cwd=project)
     return project
 
@@ -203,13 +190,11 @@ WAYS: dict[str, Callable[[Machine], Path]] = {
     "replay-file": lambda m: m.bake_again(OLD, "--replay-file", m.directory / "replay/clone.json"),
     "no-hooks": no_hooks,
     "two-clones": two_clones,
-    "cruft-create": Machine.create,
+    "cruft-create": cruft,
     "cruft-create-checkout": lambda m: m.create("--checkout", OLD),
     "cruft-update": lambda m: m.update("--checkout", OLD),
     "cruft-update-before": lambda m: m.update("--checkout", BEFORE),
     "cruft-update-before-source": lambda m: m.update("--checkout", BEFORE, "--extra-context", '{"engine": "source"}'),
-    "cruft-diff": cruft_diff,
-    "cruft-check": cruft_check,
 }
 OTHER_ENGINES = {"checkout": OLD, "cruft-create-checkout": OLD, "no-hooks": None}
 

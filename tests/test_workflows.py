@@ -1,7 +1,6 @@
 """The workflows run what the Makefiles have, on all that is declared to be supported."""
 
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from conftest import PYTHONS, ROOT, TEMPLATE_NAME, pins
-from servers import project_environment
+from projects import make
 
 PROJECT = ROOT / TEMPLATE_NAME
 
@@ -49,9 +48,7 @@ def test_workflow_runs_targets_and_scripts_that_exist(root: Path):
 
 
 def test_lint_passes():
-    command = ["make", "--old-file=.venv/.dev", "lint"]
-    done = subprocess.run(command, cwd=ROOT, env=project_environment(), capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    make(ROOT, "--old-file=.venv/.dev", "lint")
 
 
 @pytest.mark.parametrize("root", [ROOT, PROJECT], ids=["template", "project"])
@@ -63,7 +60,7 @@ def test_workflow_may_only_read_and_knows_no_secret(root: Path):
     assert not re.search(r"https?://|index|registry", text)
 
 
-def test_projects_workflow_is_one_check_and_once_a_week_the_newest_versions():
+def test_projects_workflow_is_one_check_and_once_a_week_the_newest_versions(requirements: dict[str, Any]):
     parsed = workflow(PROJECT)
     assert {"push", "pull_request", "schedule"} <= set(parsed[True])
     assert list(parsed["jobs"]) == ["check"]
@@ -71,9 +68,7 @@ def test_projects_workflow_is_one_check_and_once_a_week_the_newest_versions():
     [check] = commands(parsed["jobs"]["check"])
     assert check.startswith("make check PYTHON=python VERSIONS=")
     assert "github.event_name == 'schedule' && 'newest' || 'tested'" in check
-
-
-def test_projects_workflow_runs_on_postgresql_as_its_comment_says(requirements: dict[str, Any]):
+    # It runs on PostgreSQL, as its comment says.
     text = (PROJECT / ".github/workflows/ci.yml").read_text()
     job = yaml.safe_load(re.sub(r"(?m)^    # (?!On )", "    ", text))["jobs"]["check"]
     password = job["services"]["postgres"]["env"]["POSTGRES_PASSWORD"]
@@ -81,12 +76,14 @@ def test_projects_workflow_runs_on_postgresql_as_its_comment_says(requirements: 
     assert job["env"]["EXTRAS"] in requirements["project"]["optional-dependencies"]
 
 
-def test_each_python_gets_the_newest_django_that_it_can_run(requirements: dict[str, Any]):
-    data = requirements
-    assert data["project"]["requires-python"] == f">={PYTHONS[0]}"
-    assert "django>=5.2,<6.2" in data["project"]["dependencies"]
+def test_each_python_gets_the_newest_django_and_the_engine_is_tested_with_all_extras(requirements: dict[str, Any]):
+    project = requirements["project"]
+    assert project["requires-python"] == f">={PYTHONS[0]}"
+    assert "django>=5.2,<6.2" in project["dependencies"]
     versions = {python: pins(PROJECT, python)["django"].rpartition(".")[0] for python in PYTHONS}
     assert versions == {"3.11": "5.2", "3.12": "6.1", "3.13": "6.1", "3.14": "6.1"}
+    extras = re.search(r"^EXTRAS \?= (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    assert extras == list(project["optional-dependencies"])
 
 
 def test_templates_workflow_tests_pushes_on_two_pythons_and_each_night_all_versions_on_each():
@@ -103,11 +100,6 @@ def test_templates_workflow_tests_pushes_on_two_pythons_and_each_night_all_versi
         assert "github.event_name == 'schedule'" in job["if"]
     assert versions["strategy"]["matrix"] == {"python": PYTHONS, "versions": ["tested", "newest", "lowest"]}
     assert commands(versions)[-1] == "make engine PYTHON=python VERSIONS=${{ matrix.versions }}"
-
-
-def test_engine_is_tested_with_all_extras(requirements: dict[str, Any]):
-    extras = re.search(r"^EXTRAS \?= (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
-    assert extras == list(requirements["project"]["optional-dependencies"])
 
 
 def test_makefiles_list_their_commands():

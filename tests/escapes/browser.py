@@ -1,7 +1,10 @@
 """Attempts that the browser refuses, because our headers and the sandboxes of the two frames say so."""
 
+from functools import partial
+
 from escapes import Defence, answered, arrived, attempt, happened, permission, policy, token
 
+reach = partial(attempt, proof=arrived)
 ORIGIN = token("allow-same-origin")
 CONNECT, FRAMES, SCRIPTS = policy("connect-src"), policy("frame-src"), policy("script-src")
 IMAGES, STYLES, FONTS, MEDIA = policy("img-src"), policy("style-src"), policy("font-src"), policy("media-src")
@@ -50,12 +53,10 @@ ORIGINS = [
     ),
 ]
 NAVIGATION = [
-    attempt("takes-the-tab-elsewhere", "top.location = OUT", TOP, proof=arrived),
-    attempt("replaces-the-tab", "top.location.replace(OUT)", TOP, proof=arrived),
-    attempt("opens-in-the-tab", "open(OUT, '_top')", TOP, proof=arrived),
-    attempt(
-        "links-to-the-tab", "(add(`<a href='${OUT}' target=_top>x`), document.links[0].click())", TOP, proof=arrived
-    ),
+    reach("takes-the-tab-elsewhere", "top.location = OUT", TOP),
+    reach("replaces-the-tab", "top.location.replace(OUT)", TOP),
+    reach("opens-in-the-tab", "open(OUT, '_top')", TOP),
+    reach("links-to-the-tab", "(add(`<a href='${OUT}' target=_top>x`), document.links[0].click())", TOP),
     attempt(
         "goes-back-in-the-tab-s-history",
         "history.back()",
@@ -64,7 +65,7 @@ NAVIGATION = [
         gap="firefox",
         spoils=True,
     ),
-    attempt("takes-its-frame-elsewhere", "location.href = OUT", FRAMES, spoils=True, proof=arrived),
+    reach("takes-its-frame-elsewhere", "location.href = OUT", FRAMES, spoils=True),
     attempt("takes-its-frame-to-the-site", "location.href = SITE('/livez')", FRAMES, spoils=True, proof=answered),
     attempt(
         "takes-its-frame-to-data",
@@ -74,80 +75,61 @@ NAVIGATION = [
         proof=lambda scene: any(frame.url.startswith("data:") for frame in scene.page.frames),
         only="chromium",
     ),
-    attempt(
-        "refreshes-to-elsewhere",
-        "add(`<meta http-equiv=refresh content='0;url=${OUT}'>`)",
-        FRAMES,
-        spoils=True,
-        proof=arrived,
-    ),
+    reach("refreshes-to-elsewhere", "add(`<meta http-equiv=refresh content='0;url=${OUT}'>`)", FRAMES, spoils=True),
     attempt("takes-the-outer-frame-elsewhere", "parent.location = SITE('/livez')", NO_SANDBOX, proof=answered),
-    attempt("frames-a-page-of-elsewhere", "add(`<iframe src='${OUT}'></iframe>`)", FRAMES, proof=arrived),
+    reach("frames-a-page-of-elsewhere", "add(`<iframe src='${OUT}'></iframe>`)", FRAMES),
     attempt("frames-a-page-of-the-site", "add(`<iframe src='${SITE('/livez')}'></iframe>`)", FRAMES, proof=answered),
-    attempt("embeds-a-page", "add(`<embed src='${OUT}'>`)", policy("object-src", "frame-src"), proof=arrived),
-    attempt(
-        "loads-an-object", "add(`<object data='${OUT}'></object>`)", policy("object-src", "frame-src"), proof=arrived
-    ),
-    attempt(
+    reach("embeds-a-page", "add(`<embed src='${OUT}'>`)", policy("object-src", "frame-src")),
+    reach("loads-an-object", "add(`<object data='${OUT}'></object>`)", policy("object-src", "frame-src")),
+    reach(
         "sends-a-form",
         "(add(`<form action='${OUT}'><input name=a></form>`), document.forms[0].submit())",
         token("allow-forms"),
         policy("form-action", "frame-src"),
-        proof=arrived,
     ),
-    attempt(
-        "moves-its-base",
-        "(add(`<base href='${OUT}'>`), document.baseURI === OUT)",
-        policy("base-uri"),
-    ),
+    attempt("moves-its-base", "(add(`<base href='${OUT}'>`), document.baseURI === OUT)", policy("base-uri")),
 ]
 WORKER = "new Worker(URL.createObjectURL(new Blob([`{}`], {{ type: 'text/javascript' }})))"
 NETWORK = [
-    attempt("fetches", "fetch(OUT, { mode: 'no-cors' })", CONNECT, proof=arrived),
+    reach("fetches", "fetch(OUT, { mode: 'no-cors' })", CONNECT),
     attempt("fetches-from-the-site", "fetch(SITE('/livez'), { mode: 'no-cors' })", CONNECT, proof=answered),
-    attempt(
-        "sends-a-request", "(window.x = new XMLHttpRequest(), x.open('GET', OUT), x.send())", CONNECT, proof=arrived
-    ),
-    attempt("opens-a-socket", "new WebSocket(OUT.replace('http', 'ws'))", CONNECT, proof=arrived),
-    attempt("listens-to-events", "new EventSource(OUT)", CONNECT, proof=arrived),
-    attempt("sends-a-beacon", "navigator.sendBeacon(OUT, 'x')", CONNECT, proof=arrived),
+    reach("sends-a-request", "(window.x = new XMLHttpRequest(), x.open('GET', OUT), x.send())", CONNECT),
+    reach("opens-a-socket", "new WebSocket(OUT.replace('http', 'ws'))", CONNECT),
+    reach("listens-to-events", "new EventSource(OUT)", CONNECT),
+    reach("sends-a-beacon", "navigator.sendBeacon(OUT, 'x')", CONNECT),
     attempt(
         "opens-a-web-transport",
         "new WebTransport(OUT.replace('http', 'https')).ready",
         CONNECT,
         proof=lambda scene: scene.outside.datagrams > 0,
     ),
-    attempt("fetches-in-a-worker", WORKER.format("fetch('${OUT}')"), CONNECT, proof=arrived),
-    attempt("imports-in-a-worker", WORKER.format("importScripts('${OUT}')"), SCRIPTS, proof=arrived),
-    attempt(
-        "fetches-in-a-frame-of-its-own",
-        "add(`<iframe srcdoc=\"<script>fetch('${OUT}')</script>\"></iframe>`)",
-        CONNECT,
-        proof=arrived,
+    reach("fetches-in-a-worker", WORKER.format("fetch('${OUT}')"), CONNECT),
+    reach("imports-in-a-worker", WORKER.format("importScripts('${OUT}')"), SCRIPTS),
+    reach(
+        "fetches-in-a-frame-of-its-own", "add(`<iframe srcdoc=\"<script>fetch('${OUT}')</script>\"></iframe>`)", CONNECT
     ),
-    attempt("loads-a-script", "add(`<script src='${OUT}'></script>`)", SCRIPTS, proof=arrived),
-    attempt("imports-a-module", "import(OUT)", SCRIPTS, proof=arrived),
+    reach("loads-a-script", "add(`<script src='${OUT}'></script>`)", SCRIPTS),
+    reach("imports-a-module", "import(OUT)", SCRIPTS),
     attempt(
         "runs-text-as-code",
         # Playwright itself may do that in the call that it makes.
         "new Promise((done) => setTimeout(() => done(attempt(() => eval('true')))))",
         SCRIPTS,
     ),
-    attempt("loads-an-image", "(new Image()).src = OUT", IMAGES, proof=arrived),
-    attempt("draws-an-image-of-elsewhere", "add(`<svg><image href='${OUT}'></image></svg>`)", IMAGES, proof=arrived),
-    attempt("loads-a-background", "add(`<p style='background: url(${OUT})'>x</p>`)", IMAGES, proof=arrived),
-    attempt("loads-a-style", "add(`<link rel=stylesheet href='${OUT}'>`)", STYLES, proof=arrived),
-    attempt("imports-a-style", "add(`<style>@import url(${OUT});</style>`)", STYLES, proof=arrived),
-    attempt(
+    reach("loads-an-image", "(new Image()).src = OUT", IMAGES),
+    reach("draws-an-image-of-elsewhere", "add(`<svg><image href='${OUT}'></image></svg>`)", IMAGES),
+    reach("loads-a-background", "add(`<p style='background: url(${OUT})'>x</p>`)", IMAGES),
+    reach("loads-a-style", "add(`<link rel=stylesheet href='${OUT}'>`)", STYLES),
+    reach("imports-a-style", "add(`<style>@import url(${OUT});</style>`)", STYLES),
+    reach(
         "loads-a-font",
         "add(`<style>@font-face { font-family: x; src: url(${OUT}) } h1 { font-family: x }</style>`)",
         FONTS,
-        proof=arrived,
     ),
-    attempt("loads-a-video", "add(`<video src='${OUT}' autoplay muted></video>`)", MEDIA, proof=arrived),
-    attempt("loads-a-sound", "(new Audio(OUT)).load()", MEDIA, proof=arrived),
-    attempt("preloads", "add(`<link rel=preload as=image href='${OUT}'>`)", IMAGES, proof=arrived),
-    attempt("prefetches", "add(`<link rel=prefetch href='${OUT}'>`)", policy("default-src"), proof=arrived),
+    reach("loads-a-video", "add(`<video src='${OUT}' autoplay muted></video>`)", MEDIA),
+    reach("loads-a-sound", "(new Audio(OUT)).load()", MEDIA),
+    reach("preloads", "add(`<link rel=preload as=image href='${OUT}'>`)", IMAGES),
+    reach("prefetches", "add(`<link rel=prefetch href='${OUT}'>`)", policy("default-src")),
 ]
 CLICK = "(add(`<a {}>x</a>`), [...document.links].at(-1).click())"
 WINDOWS = [
@@ -157,10 +139,7 @@ WINDOWS = [
     attempt("asks-to-confirm", "confirm('Sure?')", MODALS, proof=happened("dialog")),
     attempt("asks-for-a-password", "prompt('Password?')", MODALS, proof=happened("dialog")),
     attempt(
-        "downloads",
-        CLICK.format("href='data:text/plain,x' download='x.txt'"),
-        DOWNLOADS,
-        proof=happened("download"),
+        "downloads", CLICK.format("href='data:text/plain,x' download='x.txt'"), DOWNLOADS, proof=happened("download")
     ),
     attempt(
         "downloads-what-it-has-made",
