@@ -20,6 +20,7 @@ from agui.runs import start
 from agui.runs.live import Follower, live
 from agui.testing import call, collect, read_frames, say, think, wait
 from tests import urls
+from tests.asking import ask
 from tests.conftest import Client, run_input, script
 
 MANY = 20
@@ -356,28 +357,16 @@ async def test_a_waiting_stream_holds_no_thread_and_no_connection(client: Client
     monkeypatch.setattr(executor, "RELEASE_SECONDS", 0.05)
     go_on, before = asyncio.Event(), asgirefs_threads()
     application = ASGIHandler()
-    sent: list[list[bytes]] = [[] for _ in range(MANY)]
     started = [asyncio.Event() for _ in range(MANY)]
+    headers = {"authorization": client.http.defaults["authorization"], "content_type": "application/json"}
 
-    async def stream(number: int) -> None:
-        body = json.dumps(run_input("Hi", thread=f"t{number}")).encode()
-        received = asyncio.Queue[dict[str, Any]]()
-        received.put_nowait({"type": "http.request", "body": body})
+    async def stream(number: int) -> bytes:
+        def hear(message: Any) -> None:
+            if b"TEXT_MESSAGE_CONTENT" in message.get("body", b""):
+                started[number].set()
 
-        async def send(message: Any) -> None:
-            if message["type"] == "http.response.body":
-                sent[number].append(message.get("body", b""))
-                if b"TEXT_MESSAGE_CONTENT" in sent[number][-1]:
-                    started[number].set()
-
-        headers = [
-            (b"host", b"testserver"),
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"authorization", client.http.defaults["authorization"].encode()),  # type: ignore[typeddict-item]
-        ]
-        scope = {"type": "http", "method": "POST", "path": "/agent/", "query_string": b"", "headers": headers}
-        await application(scope, received.get, send)
+        body = json.dumps(run_input("Hi", thread=f"t{number}"))
+        return (await ask(application, "POST", "/agent/", body, hear=hear, **headers))[2]
 
     with script(*itertools.repeat([say("Half, "), wait(go_on), say("whole.")], MANY)):
         streams = [asyncio.create_task(stream(number)) for number in range(MANY)]
@@ -387,8 +376,8 @@ async def test_a_waiting_stream_holds_no_thread_and_no_connection(client: Client
             while asgirefs_threads() - before:  # noqa: ASYNC110 # they end by themselves
                 await asyncio.sleep(0.01)
         go_on.set()
-        await asyncio.gather(*streams)
-    assert all(b"whole." in b"".join(one) and b"RUN_FINISHED" in b"".join(one) for one in sent)
+        answers = await asyncio.gather(*streams)
+    assert all(b"whole." in answer and b"RUN_FINISHED" in answer for answer in answers)
 
 
 async def test_a_turn_needs_no_name_of_asgiref_that_is_not_documented(client: Client, monkeypatch):
