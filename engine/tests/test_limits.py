@@ -80,6 +80,7 @@ async def test_what_is_refused_takes_no_place(client: Client, settings):
     for _ in range(3):
         assert (await client.post(unusable)).status_code == 422
         assert (await client.post(run_input())).status_code == 422
+        assert (await client.get("threads/unknown/events/")).status_code == 404
     with script(say("Hi")):
         assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"
 
@@ -213,14 +214,6 @@ async def test_of_many_readers_as_many_are_served_as_may_be(client: Client, othe
             assert await collect(one) == whole
 
 
-async def test_a_reader_whose_request_fails_is_none(client: Client, settings):
-    settings.AGUI = {"MAX_READERS_PER_USER": 1}
-    for _ in range(3):
-        assert (await client.get("threads/unknown/events/")).status_code == 404
-    with script(say("Hi")):
-        assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"
-
-
 def test_readers_are_counted_while_others_leave(settings):
     """Django closes responses in threads."""
     settings.AGUI = {"MAX_READERS_PER_USER": 10_000}
@@ -262,20 +255,17 @@ async def a_run_on_its_way(client: Client, *more: Any) -> Any:
         yield go_on
 
 
-async def test_a_run_that_nobody_reads_makes_way_for_the_next_turn(client: Client):
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_run_that_nobody_reads_makes_way_for_the_next_turn_and_for_the_same_again(client: Client, again):
+    message = {"id": "u1", "role": "user", "content": "Hi"} if again else {"id": "u2", "role": "user", "content": "Hey"}
     async with a_run_on_its_way(client, say("At your service.")):
-        events = await client.run("Something else")
+        events = await client.run(messages=[message])
     assert events[-1]["type"] == "RUN_FINISHED"
-    assert texts(await client.thread()) == ["Hi", "Half, ", "Something else", "At your service."]
+    said = texts(await client.thread())
+    assert said[-1] == "At your service."
+    assert again or said == ["Hi", "Half, ", "Hey", "At your service."]
     statuses = [run.status async for run in Run.objects.order_by("started_at")]
     assert statuses == [Run.Status.CANCELLED, Run.Status.FINISHED]
-
-
-async def test_the_same_message_may_be_tried_again_after_leaving(client: Client):
-    async with a_run_on_its_way(client, say("Whole at last.")):
-        events = await client.run(messages=[{"id": "u1", "role": "user", "content": "Hi"}])
-    assert events[-1]["type"] == "RUN_FINISHED"
-    assert texts(await client.thread())[-1] == "Whole at last."
 
 
 async def test_a_run_that_somebody_reads_does_not(client: Client):

@@ -57,13 +57,21 @@ def not_for_the_whole_process(monkeypatch):
     monkeypatch.setattr(telemetry.trace, "set_tracer_provider", lambda _: None)
 
 
-@pytest.fixture
-def exported(settings):
-    settings.AGUI = {"OBSERVE": {"TELEMETRY": True}}
+@contextmanager
+def exporting(settings, **options):
+    settings.AGUI = {"OBSERVE": {"TELEMETRY": True, **options}}
     seen = Exported()
     telemetry.start(processor=SimpleSpanProcessor(seen.exporter), reader=seen.reader)
-    yield seen
-    telemetry.stop()
+    try:
+        yield seen
+    finally:
+        telemetry.stop()
+
+
+@pytest.fixture
+def exported(settings):
+    with exporting(settings) as seen:
+        yield seen
 
 
 @contextmanager
@@ -124,13 +132,18 @@ async def test_a_run_is_one_tree_of_spans_below_the_request_that_asked(client: C
     }
 
 
-async def test_without_a_traceparent_each_run_is_a_trace_of_its_own(client: Client, exported):
-    with script(say("One"), say("Two")):
+async def test_without_a_traceparent_each_run_is_a_trace_of_its_own_and_measured(client: Client, exported):
+    with script(say("Hello"), fail(RuntimeError("The cable is cut."))):
         await client.run("Hi")
         await client.run("Hi")
     roots = [span for span in exported.exporter.get_finished_spans() if span.name == "agui.run"]
     assert [span.parent for span in roots] == [None, None]
     assert len({span.context.trace_id for span in roots}) == 2
+    measured = exported.metrics()
+    ends = {point["attributes"]["agui.run.status"]: point for point in measured["agui.run.duration"]}
+    assert {how: point["count"] for how, point in ends.items()} == {"finished": 1, "failed": 1}
+    assert "gen_ai.client.token.usage" in measured
+    assert "user.id" not in json.dumps(measured)
 
 
 async def test_nothing_that_is_said_is_exported(client: Client, exported):
@@ -145,14 +158,8 @@ async def test_nothing_that_is_said_is_exported(client: Client, exported):
 
 
 async def test_what_is_said_is_exported_if_the_project_wants_it(client: Client, settings):
-    settings.AGUI = {"OBSERVE": {"TELEMETRY": True, "CONTENT": True}}
-    seen = Exported()
-    telemetry.start(processor=SimpleSpanProcessor(seen.exporter), reader=seen.reader)
-    try:
-        with script(call("echo", text="sesame-argument"), say("sesame-answer")):
-            await client.run("sesame-prompt")
-    finally:
-        telemetry.stop()
+    with exporting(settings, CONTENT=True) as seen, script(call("echo", text="sesame-argument"), say("sesame-answer")):
+        await client.run("sesame-prompt")
     for word in ("sesame-prompt", "sesame-argument", "sesame-answer"):
         assert word in "".join(span.to_json() for span in seen.exporter.get_finished_spans())
 
@@ -185,17 +192,6 @@ async def test_a_stopped_run_ends_its_span(client: Client, exported, settings):
         events = await client.run("Hi")
     assert events[-1]["code"] == "output_limit"
     assert exported.spans["agui.run"].attributes["error.type"] == "output_limit"
-
-
-async def test_runs_and_tokens_are_measured(client: Client, exported):
-    with script(say("Hello"), fail(RuntimeError("The cable is cut."))):
-        await client.run("Hi")
-        await client.run("Hi")
-    measured = exported.metrics()
-    ends = {point["attributes"]["agui.run.status"]: point for point in measured["agui.run.duration"]}
-    assert {how: point["count"] for how, point in ends.items()} == {"finished": 1, "failed": 1}
-    assert "gen_ai.client.token.usage" in measured
-    assert "user.id" not in json.dumps(measured)
 
 
 async def test_pydantic_ai_logs_no_trouble_with_its_spans(client: Client, exported, caplog):
