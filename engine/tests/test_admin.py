@@ -44,8 +44,8 @@ from agui.models import ApiToken, AuditRecord, Message, Run, get_conversation_mo
 from agui.server.versions import versions
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
-from agui.testing import collect, say, wait
-from tests.conftest import run_input, script
+from agui.testing import collect
+from tests.conftest import half_said
 
 Thread = get_conversation_model()
 
@@ -641,13 +641,10 @@ async def test_runs_are_stopped_by_who_may_change_them(client, may, status):
     await staff.user_permissions.aset([await Permission.objects.aget(codename=name) for name in ("view_run", may)])
     browser = AsyncClient()
     await browser.aforce_login(staff)
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("Half"), wait(go_on, reached)]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
+    async with half_said(client) as (response, go_on):
         ended = await Run.objects.acreate(thread_id="t1", scope="user:1", status=Run.Status.FINISHED)
         running = await Run.objects.aget(status=Run.Status.RUNNING)
-        done = await browser.post("/admin/agui/run/", {"action": "stop", "_selected_action": [running.pk, ended.pk]})
+        done = await browser.post(f"{at('run')}/", {"action": "stop", "_selected_action": [running.pk, ended.pk]})
         assert done.status_code == 302
         if status == "finished":
             go_on.set()

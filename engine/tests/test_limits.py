@@ -21,7 +21,7 @@ from agui.runs.live import Follower, live
 from agui.testing import call, collect, read_frames, say, think, wait
 from tests import urls
 from tests.asking import ask
-from tests.conftest import Client, run_input, script
+from tests.conftest import Client, half_said, run_input, script
 
 MANY = 20
 
@@ -244,13 +244,10 @@ def test_readers_are_counted_while_others_leave(settings):
 
 @asynccontextmanager
 async def a_run_on_its_way(client: Client, *more: Any) -> Any:
-    """A run in mid-answer; leaving, its client goes away."""
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("Half, "), wait(go_on, reached), say("whole.")], *more):
-        response = await client.post(run_input("Hi", messages=[{"id": "u1", "role": "user", "content": "Hi"}]))
+    """A run in mid-answer, whose client goes away."""
+    async with half_said(client, *more, messages=[{"id": "u1", "role": "user", "content": "Hi"}]) as (response, go_on):
         async with aclosing(read_frames(response)) as frames:
             await anext(frames)
-            await reached.wait()
         response.close()
         yield go_on
 

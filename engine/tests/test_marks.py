@@ -1,6 +1,5 @@
 """The marks of threads: an answer that its user has not seen, and what they have pinned or archived."""
 
-import asyncio
 import json
 from typing import Any
 
@@ -8,8 +7,8 @@ import pytest
 from daily import by_day
 
 from agui.models import Run, get_conversation_model
-from agui.testing import call, collect, say, wait
-from tests.conftest import Client, decision, run_input, script
+from agui.testing import call, collect, say
+from tests.conftest import Client, decision, half_said, script
 
 Thread = get_conversation_model()
 
@@ -72,11 +71,8 @@ async def test_an_answer_that_has_ended_is_unread_until_somebody_says_otherwise(
 
 
 async def test_who_writes_has_seen_what_was_there(client: Client):
-    go_on, reached = asyncio.Event(), asyncio.Event()
-    with script(say("Fine."), [wait(go_on, reached), say("Well.")]):
-        await client.run("Hello")
-        response = await client.post(run_input("More"))
-        await reached.wait()
+    await make(client, "t1")
+    async with half_said(client) as (response, go_on):
         row = await row_of(client)
         assert (row["unread"], row["running"]) == (False, True)
         go_on.set()
@@ -86,13 +82,10 @@ async def test_who_writes_has_seen_what_was_there(client: Client):
 
 
 async def test_a_mark_changes_neither_the_order_nor_what_a_run_goes_by(client: Client):
-    go_on, reached = asyncio.Event(), asyncio.Event()
     await make(client, "a", "b")
     await change(client, "a", unread=False)
     assert await listed(client) == (["b", "a"], None)
-    with script([wait(go_on, reached), say("Well.")]):
-        response = await client.post(run_input("More", thread="a"))
-        await reached.wait()
+    async with half_said(client, thread="a") as (response, go_on):
         await change(client, "a", unread=False)
         go_on.set()
         assert (await collect(response))[-1]["type"] == "RUN_FINISHED"
@@ -109,10 +102,7 @@ async def test_a_question_is_unread_and_its_answer_is_not(client: Client):
 
 
 async def test_a_stopped_answer_is_unread(client: Client):
-    hold, reached = asyncio.Event(), asyncio.Event()
-    with script([say("Half"), wait(hold, reached)]):
-        response = await client.post(run_input("Hello"))
-        await reached.wait()
+    async with half_said(client) as (response, _):
         await client.http.post("/agent/threads/t1/cancel/")
         await collect(response)
     assert await is_unread(client)

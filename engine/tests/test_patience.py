@@ -1,6 +1,5 @@
 """A run waits for a database that is away, keeps what it has, and does nothing twice. A request does not wait."""
 
-import asyncio
 import sqlite3
 from contextlib import closing
 from typing import Any
@@ -14,9 +13,9 @@ from agui.contrib.spending.models import Spending
 from agui.models import AuditRecord, Run
 from agui.runs.drafts import checkpoints
 from agui.stores import rows
-from agui.testing import call, collect, say, wait
+from agui.testing import call, collect, say
 from agui.tools.audit import ModelAuditLogger
-from tests.conftest import Client, run_input, script
+from tests.conftest import Client, half_said, run_input, script
 
 pytestmark = pytest.mark.database
 
@@ -70,12 +69,9 @@ async def test_what_was_stored_although_the_answer_was_lost_is_stored_once(
 
 
 async def test_another_writer_is_still_a_conflict(client: Client):
-    hold, reached = asyncio.Event(), asyncio.Event()
-    with script([say("Half"), wait(hold, reached)]):
-        response = await client.post(run_input("Go"))
-        await reached.wait()
+    async with half_said(client) as (response, go_on):
         assert (await client.http.delete("/agent/threads/t1/")).status_code == 204
-        hold.set()
+        go_on.set()
         events = await collect(response)
     assert events[-1]["type"] in ("RUN_ERROR", "RUN_FINISHED")
     assert (await client.get("threads/t1/")).status_code == 404
@@ -105,20 +101,17 @@ async def test_the_audit_trail_waits_too(client: Client, monkeypatch: pytest.Mon
 
 
 async def test_a_draft_that_could_not_be_written_is_written_later(client: Client, monkeypatch: pytest.MonkeyPatch):
-    hold, reached = asyncio.Event(), asyncio.Event()
     away = Away(agui.runs.drafts._write)
     monkeypatch.setattr(agui.runs.drafts, "_write", away)
     # The run's own writes would meet the database, too, and use up its failures.
     monkeypatch.setattr(agui.runs.drafts, "DRAFT_SECONDS", 3600)
-    with script([say("Half"), wait(hold, reached)]):
-        response = await client.post(run_input("Go"))
-        await reached.wait()
+    async with half_said(client) as (response, go_on):
         for _ in range(3):
             with pytest.raises(OperationalError):
                 await checkpoints.write()
         await checkpoints.write()
         assert "Half" in str((await Run.objects.aget()).draft)
-        hold.set()
+        go_on.set()
         await collect(response)
     assert away.failed == 3
 

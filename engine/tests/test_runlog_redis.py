@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from agui.runs.live import live
 from agui.runs.processes import process_name
 from agui.testing import collect, event_types, read_frames, say, wait
 from tests.clock import Clock
-from tests.conftest import Client, run_input, script
+from tests.conftest import Client, half_said, run_input, script
 
 Thread = get_conversation_model()
 
@@ -158,16 +158,6 @@ async def processes(server: RedisServer, monkeypatch) -> AsyncIterator[Processes
 
 async def body_of(response: Any) -> bytes:
     return b"".join([chunk async for chunk in response])
-
-
-@asynccontextmanager
-async def half_said(client: Client, *later: Any) -> AsyncIterator[tuple[Any, asyncio.Event]]:
-    """A run in the middle of its answer: its response, and what lets it go on."""
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("Half, "), wait(go_on, reached), say("whole")], *later):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
-        yield response, go_on
 
 
 async def started(processes: Processes) -> RunLog:
@@ -422,7 +412,7 @@ async def test_runs_go_on_while_redis_is_away_and_are_read_elsewhere_when_it_is_
         go_on.set()
         whole, seen = await asyncio.wait_for(asyncio.gather(body_of(response), body_of(early)), 60)
     assert seen == whole
-    assert (await client.thread())["messages"][-1]["content"] == "Half, whole"
+    assert (await client.thread())["messages"][-1]["content"] == "Half, whole."
 
 
 async def test_nobody_waits_for_long_for_a_redis_that_hangs(

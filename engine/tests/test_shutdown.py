@@ -2,8 +2,6 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from agui.runs.live import live
 from agui.runs.shutdown import Shutdown
 from agui.testing import call, collect, say, wait
 from tests import urls
-from tests.conftest import Client, run_input, script
+from tests.conftest import Client, half_said, run_input, script
 
 pytestmark = pytest.mark.database
 
@@ -34,19 +32,9 @@ def ended(monkeypatch) -> Any:
     signal.signal(signal.SIGTERM, before)
 
 
-@asynccontextmanager
-async def told_to_end(client: Client) -> AsyncIterator[tuple[Any, asyncio.Event]]:
-    """A run in the middle of its answer when the signal comes: its response, and what lets it go on."""
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("Half, "), wait(go_on, reached), say("whole.")]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
-        signal.raise_signal(signal.SIGTERM)
-        yield response, go_on
-
-
 async def test_short_runs_finish_and_new_ones_are_refused_meanwhile(client: Client, ended):
-    async with told_to_end(client) as (response, go_on):
+    async with half_said(client) as (response, go_on):
+        signal.raise_signal(signal.SIGTERM)
         reading = asyncio.create_task(collect(response))
         refused = await client.post(run_input("Me too", thread="t2"))
         assert (refused.status_code, refused.json()["error"], refused["Retry-After"]) == (503, "at_capacity", "1")
@@ -113,7 +101,8 @@ async def test_a_reader_of_another_process_is_let_go(client: Client, ended):
 
 
 async def test_a_second_signal_ends_the_server_at_once(client: Client, ended):
-    async with told_to_end(client) as (response, _):
+    async with half_said(client) as (response, _):
+        signal.raise_signal(signal.SIGTERM)
         assert not ended.done()
         signal.raise_signal(signal.SIGTERM)
         assert ended.done()
