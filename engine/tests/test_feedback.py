@@ -119,10 +119,9 @@ async def test_what_is_no_answer_is_not_judged(client: Client, forge: Any):
 
 
 async def test_another_threads_answer_is_not_of_this_one(client: Client, other_client: Client, answered: str):
-    with script(say("Hi"), say("Hi")):
+    with script(say("Hi")):
         await client.run("Hi", thread="t2")
-        await other_client.run("Hi", thread="t3")
-    for thread in ("t2", "t3", "t4"):
+    for thread in ("t2", "t4"):
         assert (await give(client, answered, thread=thread)).status_code == 404
     for value in (1, 0):
         assert (await give(other_client, answered, value)).status_code == 404
@@ -153,15 +152,10 @@ async def test_odd_bodies_are_refused(client: Client, answered: str, body: Any):
     assert not await Feedback.objects.aexists()
 
 
-async def test_only_put_and_only_who_is_known(client: Client, answered: str, user: Any):
+async def test_only_put_and_only_who_is_known(client: Client, answered: str):
     assert (await client.get("threads/t1/feedback/")).status_code == 405
     client.http.defaults["authorization"] = ""  # type: ignore[typeddict-unknown-key]
     assert (await give(client, answered)).status_code == 401
-    http = AsyncClient(enforce_csrf_checks=True)
-    await http.aforce_login(user)
-    body = json.dumps({"message_id": answered, "value": 1})
-    response = await http.put("/agent/threads/t1/feedback/", body, content_type="application/json")
-    assert response.status_code == 403
     assert not await Feedback.objects.aexists()
 
 
