@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,7 +37,7 @@ from agui.http.tokens import create_token
 from agui.models import Run, get_conversation_model
 from agui.runs import life as heartbeats
 from agui.runs.live import LiveRuns, live
-from agui.testing import Request, ScriptedModel, close_connections, collect
+from agui.testing import Request, ScriptedModel, close_connections, collect, say, wait
 from tests import urls
 from tests.clock import Clock, the_clock
 from tests.recipe_pages import read_recipes
@@ -234,6 +234,16 @@ def played_by(model: Model) -> Iterator[None]:
         for view in urls.views:
             stack.enter_context(view.agent.override(model=model))
         yield
+
+
+@asynccontextmanager
+async def half_said(client: Client, *later: Any, **body: Any) -> AsyncIterator[tuple[Any, asyncio.Event]]:
+    """A run in the middle of its answer: its response, and what lets it go on."""
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([say("Half, "), wait(go_on, reached), say("whole.")], *later):
+        response = await client.post(run_input("Hi", **body))
+        await reached.wait()
+        yield response, go_on
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from tests.asking import ask
+
 LIBRARIES = ("ag_ui", "anyio", "asgiref", "django", "pydantic_ai", "pydantic_core")
 PATH = re.compile(r"\w+(\.\w+)+|[\w.]+:[\w.]+")
 APART = {"__init__.py", "apps.py", "guard.py"}  # No pieces: they import only what is documented.
@@ -97,29 +99,11 @@ def look(name: str, view: Any, token: str) -> dict[str, Any]:
     finally:
         show()
     lines = list(told.lines)
+    body = json.dumps({"threadId": "t", "runId": "r", "messages": [{"id": "m", "role": "user", "content": "Hi"}]})
+    headers = {"host": "localhost", "content_type": "application/json", "authorization": f"Bearer {token}"}
     with view.agent.override(model=TestModel(call_tools=[], custom_output_text="Hello.")):
-        stream = asyncio.run(ask(application, token))
+        _, _, stream = asyncio.run(ask(application, "POST", "/agent/", body, **headers))
     return {"name": name, "lines": lines, "last": stream.rpartition(b"data: ")[2].decode()}
-
-
-async def ask(application: Any, token: str) -> bytes:
-    body = {"threadId": "t", "runId": "r", "messages": [{"id": "m", "role": "user", "content": "Hi"}]}
-    received = [{"type": "http.request", "body": json.dumps(body).encode()}]
-    headers = {"host": "localhost", "content-type": "application/json", "authorization": f"Bearer {token}"}
-    sent = []
-
-    async def receive() -> dict[str, Any]:
-        if received:
-            return received.pop()
-        return await asyncio.get_running_loop().create_future()
-
-    async def send(message: dict[str, Any]) -> None:
-        sent.append(message.get("body", b""))
-
-    scope = {"type": "http", "method": "POST", "path": "/agent/", "query_string": b""}
-    scope["headers"] = [(key.encode(), value.encode()) for key, value in headers.items()]
-    await application(scope, receive, send)
-    return b"".join(sent)
 
 
 def main() -> None:

@@ -60,43 +60,27 @@ def test_it_knows_the_object(admin_client: Browser, thread: Thread):
     assert 'endpoint="/agent/"' in (chat_of(page) or "")
 
 
-def test_it_knows_the_object_that_is_about_to_be_deleted(admin_client: Browser, thread: Thread):
-    page = admin_client.get(reverse("admin:assistant_conversation_delete", args=[thread.pk])).content
-    assert told(page)["primary key"] == str(thread.pk)
+def test_it_knows_what_every_page_is_about(admin_client: Browser, thread: Thread):
+    def page(name: str, *args: Any, **query: str) -> Any:
+        return told(admin_client.get(reverse(f"admin:{name}", args=args), query).content)
+
+    assert page("assistant_conversation_delete", thread.pk)["primary key"] == str(thread.pk)
+    listed = page("assistant_conversation_changelist", q="x" * 3_000)
+    assert (listed["model"], listed["search"]) == ("assistant.Conversation", "x" * 500)
+    assert page("index")["address"] == "/admin/"
+    assert page("agui_apitoken_add")["model"] == ApiToken._meta.label
 
 
-def test_it_knows_the_list_and_its_search(admin_client: Browser):
-    page = admin_client.get(reverse("admin:assistant_conversation_changelist"), {"q": "invoices"}).content
-    assert (told(page)["model"], told(page)["search"]) == ("assistant.Conversation", "invoices")
-
-
-def test_it_tells_no_more_of_a_text_than_its_beginning(admin_client: Browser):
-    page = admin_client.get(reverse("admin:assistant_conversation_changelist"), {"q": "x" * 3_000}).content
-    assert told(page)["search"] == "x" * 500
-
-
-def test_it_is_on_pages_without_an_object(admin_client: Browser):
-    assert told(admin_client.get(reverse("admin:index")).content)["address"] == "/admin/"
-    assert told(admin_client.get(reverse("admin:agui_apitoken_add")).content)["model"] == ApiToken._meta.label
-
-
-@pytest.mark.django_db
-def test_nobody_else_sees_it(user: Any):
+def test_nobody_else_sees_it_and_popups_have_none(admin_client: Browser, user: Any):
     browser = Browser()
     assert chat_of(browser.get(reverse("admin:login")).content) is None
     browser.force_login(user)
     assert chat_of(browser.get(reverse("admin:login")).content) is None
-
-
-def test_popups_have_none(admin_client: Browser):
     assert chat_of(admin_client.get(reverse("admin:agui_apitoken_add"), {"_popup": "1"}).content) is None
 
 
-def test_checks_find_nothing_to_mend():
-    assert ids() == []
-
-
 def test_check_tells_of_an_order_in_which_the_admins_template_wins(monkeypatch: pytest.MonkeyPatch):
+    assert ids() == []
     monkeypatch.setattr(apps, "app_configs", dict(reversed(apps.app_configs.items())))
     assert ids() == ["agui_admin_chat.E001"]
 

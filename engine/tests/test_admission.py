@@ -68,16 +68,13 @@ async def test_claim_is_worth_no_more_than_the_largest_body(settings, header: st
     assert coming.read <= 1_000_000 + len(PIECE)
 
 
-async def test_each_route_has_its_own_limit(settings):
+async def test_each_route_has_its_own_limit_also_below_another_path(settings):
     settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"MAX_BYTES": 500_000}}
     for path, limit in (("/agent/attachments/", 600_000), ("/agent/threads/t1/", 100_000)):
         exchange = Exchange(path, cookie="a=b")
         assert await exchange.status() == 413
         assert exchange.read <= limit
     assert conf.get().max_body_bytes > 600_000
-
-
-async def test_agent_below_another_path_has_the_same_limits(settings):
     settings.FORCE_SCRIPT_NAME = "/below"
     exchange = Exchange("/below/agent/", announced=True)
     assert (await exchange.status(), exchange.read) == (401, 0)
@@ -112,13 +109,11 @@ async def test_a_user_uploads_to_the_projects_own_views(settings, header: str):
     exchange = Exchange("/elsewhere/", **claim)
     assert await exchange.status(limit_bodies(elsewhere)) == 413
     assert exchange.read <= 1_000_000 + len(PIECE)
-
-
-async def test_a_project_may_have_no_limit(settings):
+    # A project may have no limit.
     settings.AGUI = {**settings.AGUI, "MAX_SITE_BODY_BYTES": None}
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = None
-    for claim in ({}, {"cookie": "a=b"}):
-        exchange = Exchange("/elsewhere/", length=150_000_000, **claim)
+    for claims in ({}, claim):
+        exchange = Exchange("/elsewhere/", length=150_000_000, **claims)
         assert await exchange.status(limit_bodies(elsewhere)) == 404
 
 

@@ -4,7 +4,8 @@ import asyncio
 import json
 import logging
 import threading
-from dataclasses import FrozenInstanceError, replace
+from contextlib import nullcontext
+from dataclasses import FrozenInstanceError, asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
 from pydantic import TypeAdapter
-from pydantic_ai import DeferredToolResults, FunctionToolset
+from pydantic_ai import DeferredToolResults, FunctionToolset, RunContext
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
@@ -82,9 +83,11 @@ class Unrelated:
     pass
 
 
-def test_events_are_frozen():
+def test_an_event_is_frozen_and_has_the_words_of_older_sinks():
     with pytest.raises(FrozenInstanceError):
         EVENT.outcome = "failed"
+    event = replace(EVENT, outcome="denied", arguments={"name": "Zoë"})
+    assert (event.success, event.arguments_repr) == (False, '{"name": "Zoë"}')
 
 
 # --- Sinks
@@ -101,13 +104,16 @@ async def test_the_null_logger_keeps_nothing(caplog):
     assert caplog.records == []
 
 
-async def test_the_logging_logger_writes_one_line_of_json(caplog):
+async def test_the_logging_logger_writes_one_line_of_json_and_warns_of_failures(caplog):
     caplog.set_level(logging.INFO)
-    await record_event(LoggingAuditLogger(), replace(EVENT, arguments={"text": "two\nlines"}))
-    record = caplog.records[0]
-    assert (record.name, record.levelno) == ("agui.audit", logging.INFO)
-    assert "\n" not in record.getMessage()
-    written = json.loads(record.getMessage())
+    for outcome in ("success", "failed", "denied"):
+        event = replace(EVENT, arguments={"text": "two\nlines"}, outcome=outcome)
+        await record_event(LoggingAuditLogger(), event)
+    levels = [(record.name, record.levelno) for record in caplog.records]
+    assert levels == [("agui.audit", level) for level in (logging.INFO, logging.WARNING, logging.WARNING)]
+    line = caplog.records[0].getMessage()
+    assert "\n" not in line
+    written = json.loads(line)
     assert written["arguments"] == {"text": "two\nlines"}
     assert written["started_at"] == "2026-02-03 00:00:00+00:00"
     assert (written["tool_name"], written["outcome"], written["duration_ms"]) == ("pay", "success", 1.5)
@@ -116,18 +122,12 @@ async def test_the_logging_logger_writes_one_line_of_json(caplog):
 @pytest.mark.django_db(transaction=True)
 async def test_the_model_logger_keeps_a_row():
     user = await get_user_model().objects.acreate(username="ada")
+    failed = {"outcome": "failed", "error": "Sold out.", "result_size": None}
     await record_event(ModelAuditLogger(), replace(EVENT, user_id=user.pk))
-    await record_event(ModelAuditLogger(), replace(EVENT, outcome="failed", error="Sold out.", result_size=None))
-    rows = [
-        (row.user_id, row.thread_id, row.run_id, row.tool_call_id, row.tool_name, row.arguments, row.started_at)
-        async for row in AuditRecord.objects.order_by("pk")
-    ]
-    common = ("t1", "r1", "c1", "pay", {"amount": 5}, datetime(2026, 2, 3, tzinfo=UTC))
-    assert rows == [(user.pk, *common), (None, *common)]
-    ends = [
-        (row.outcome, row.error, row.result_size, row.duration_ms) async for row in AuditRecord.objects.order_by("pk")
-    ]
-    assert ends == [("success", "", 4, 1.5), ("failed", "Sold out.", None, 1.5)]
+    await record_event(ModelAuditLogger(), replace(EVENT, **failed))
+    common = {**asdict(EVENT), "error": ""}
+    expected = [{**common, "user_id": user.pk}, {**common, **failed}]
+    assert [row async for row in AuditRecord.objects.order_by("pk").values(*common)] == expected
 
 
 async def test_recording_is_off_the_event_loop():
@@ -199,11 +199,8 @@ async def test_a_record_that_ends_while_the_event_loop_is_blocked_is_not_called_
 # --- The setting
 
 
-def test_the_default_is_the_model_logger():
-    assert isinstance(resolve_audit_logger(), ModelAuditLogger)
-
-
 def test_the_setting_names_a_class_of_your_own(settings):
+    assert isinstance(resolve_audit_logger(), ModelAuditLogger)
     settings.AGUI = {"AUDIT_LOGGER": "tests.test_audit.Memory"}
     assert isinstance(resolve_audit_logger(), Memory)
 
@@ -245,14 +242,22 @@ PLAIN_NAMES = ["title", "key", "pass", "keyboard", "author", "user", "email", "n
 @pytest.mark.parametrize("name", SECRET_NAMES)
 def test_names_of_secrets_are_known_however_they_are_written(name):
     names = EngineSettings().audit_redact
-    assert redact({name: "x"}, names) == {name: REDACTED}
-    assert redact({"nested": [{name: {"deep": "x"}}]}, names) == {"nested": [{name: REDACTED}]}
+    assert redact({"nested": [{name: {"deep": "x"}}], name: "x"}, names) == {
+        "nested": [{name: REDACTED}],
+        name: REDACTED,
+    }
+    for words in ("{}=V", "{}: V", '{{"{}": "V"}}', "GET https://bank/?a=b&{}=V&c=d", "a={}=V"):
+        said = words.format(name)
+        told = redact_text(said.replace("V", "hunter2"), ToolCallPart("pay", {}), names)
+        assert told == said.replace("V", REDACTED)
 
 
 @pytest.mark.parametrize("name", PLAIN_NAMES)
 def test_other_names_stay_readable(name):
-    assert redact({name: "x"}, EngineSettings().audit_redact) == {name: "x"}
-    assert redact({name: "x"}, ["", "-"]) == {name: "x"}
+    names = EngineSettings().audit_redact
+    assert redact({name: "x"}, names) == redact({name: "x"}, ["", "-"]) == {name: "x"}
+    words = f"GET https://bank/?{name}=x and {name}: x"
+    assert redact_text(words, ToolCallPart("pay", {}), names) == words
 
 
 # --- From a run's tool calls to events
@@ -351,25 +356,10 @@ def test_secrets_are_taken_out_of_a_cause():
     )
 
 
-@pytest.mark.parametrize("name", SECRET_NAMES)
-@pytest.mark.parametrize("words", ["{}=V", "{}: V", '{{"{}": "V"}}', "GET https://bank/?a=b&{}=V&c=d", "a={}=V"])
-def test_a_name_is_as_secret_in_a_cause_as_in_arguments(name, words):
-    told = redact_text(
-        words.format(name).replace("V", "hunter2"), ToolCallPart("pay", {}), EngineSettings().audit_redact
-    )
-    assert told == words.format(name).replace("V", REDACTED)
-
-
 @pytest.mark.parametrize("setting", ["apiKey", "API-Key", "api key", "api.key", "apikey"])
 def test_a_setting_may_be_written_in_any_way(setting):
     assert redact({"x_api_key": 1}, [setting]) == {"x_api_key": REDACTED}
     assert redact_text("x_api_key=1", ToolCallPart("pay", {}), [setting]) == f"x_api_key={REDACTED}"
-
-
-@pytest.mark.parametrize("name", PLAIN_NAMES)
-def test_what_is_no_secret_stays_in_a_cause(name):
-    words = f"GET https://bank/?{name}=x and {name}: x"
-    assert redact_text(words, ToolCallPart("pay", {}), EngineSettings().audit_redact) == words
 
 
 # --- An agent's own logger, and runs without an endpoint
@@ -388,33 +378,25 @@ async def test_a_run_without_an_endpoint_is_audited():
         assert sink.threads[0] != threading.get_ident()
 
 
-async def test_a_run_without_dependencies_has_the_ids_of_pydantic_ai():
-    sink = Memory()
+@pytest.mark.parametrize("error", [None, Sealed("The disk is full.")])
+async def test_a_run_without_dependencies_has_the_ids_of_pydantic_ai(error):
+    sink, run_ids = Memory(), []
 
-    def plain() -> str:
+    def plain(ctx: RunContext) -> str:
         """Do it."""
+        run_ids.append(ctx.run_id)
+        if error:
+            raise error
         return "done"
 
-    config = AgentConfig(
-        audit_logger=sink, model=ScriptedModel([call("plain"), say("Done.")]), toolsets=[FunctionToolset([plain])]
-    )
-    result = await build_agent(ToolRegistry(), config).run("Go", conversation_id="c9")
+    model = ScriptedModel([call("plain"), say("Done.")])
+    config = AgentConfig(audit_logger=sink, model=model, toolsets=[FunctionToolset([plain])])
+    with pytest.raises(Sealed) if error else nullcontext():
+        await build_agent(ToolRegistry(), config).run("Go", conversation_id="c9")
     (event,) = sink.events
-    assert (event.user_id, event.thread_id, event.run_id) == (None, "c9", result.run_id)
-    assert (event.outcome, event.success, event.error) == ("success", True, None)
-
-
-async def test_a_run_that_a_tool_has_ended_is_audited_with_the_cause():
-    sink = Memory()
-
-    def plain() -> str:
-        """Do it."""
-        raise Sealed("The disk is full.")
-
-    config = AgentConfig(audit_logger=sink, model=ScriptedModel([call("plain")]), toolsets=[FunctionToolset([plain])])
-    with pytest.raises(Sealed):
-        await build_agent(ToolRegistry(), config).run("Go")
-    assert [(event.outcome, event.error) for event in sink.events] == [("failed", "Sealed: The disk is full.")]
+    assert (event.user_id, event.thread_id, [event.run_id]) == (None, "c9", run_ids)
+    end = ("failed", False, "Sealed: The disk is full.") if error else ("success", True, None)
+    assert (event.outcome, event.success, event.error) == end
 
 
 async def test_a_call_that_waits_for_approval_is_not_audited_yet():
@@ -441,32 +423,12 @@ def test_an_agents_logger_that_can_not_record_is_refused_with_the_cure(logger):
         AgentConfig(audit_logger=logger)
 
 
-async def test_the_logging_logger_warns_of_failures(caplog):
-    caplog.set_level(logging.INFO)
-    for outcome in ("success", "failed", "denied"):
-        await record_event(LoggingAuditLogger(), replace(EVENT, outcome=outcome))
-    assert [record.levelno for record in caplog.records] == [logging.INFO, logging.WARNING, logging.WARNING]
-
-
-def test_an_event_has_the_words_of_older_sinks():
-    event = replace(EVENT, outcome="denied", arguments={"name": "Zoë"})
-    assert (event.success, event.arguments_repr) == (False, '{"name": "Zoë"}')
-
-
 def test_wrong_arguments_do_not_reveal_their_values():
     details = [{"type": "int_parsing", "loc": ("card", 0), "msg": "Input should be an integer", "input": "secret"}]
     event = timed({"token": "secret"}, content=details, outcome="retried")
     assert event.error == "card.0: Input should be an integer"
     assert "secret" not in repr(event)
-
-
-def test_broken_json_is_redacted_as_a_whole():
     assert timed('{"token": "secr').arguments == {"invalid": REDACTED}
-
-
-def test_a_call_that_never_started_is_no_event():
-    timer = ToolCallTimer(AgentDeps(user=None, thread_id="t1", run_id="r1"))
-    assert timer.stop(ToolReturnPart("pay", "paid", "c1")) is None
 
 
 def test_calls_that_a_stopped_run_left_behind():
@@ -474,6 +436,7 @@ def test_calls_that_a_stopped_run_left_behind():
     for call_id in ("ended", "left", "waiting"):
         timer.start(ToolCallPart("pay", {}, call_id))
     timer.stop(ToolReturnPart("pay", "paid", "ended"))
+    assert timer.stop(ToolReturnPart("pay", "paid", "never started")) is None
     (event,) = timer.abandon(waiting={"waiting"})
     assert (event.tool_call_id, event.outcome, event.error) == ("left", "failed", "The run ended before the tool did.")
     assert timer.abandon(waiting={"waiting"}) == []

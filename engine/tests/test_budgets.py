@@ -75,29 +75,22 @@ def is_refused(user):
 
 async def test_who_has_spent_his_budget_is_refused(client: Client, other_client: Client, settings, user):
     settings.AGUI = {"SPENDING": {"DAY": {"COST": 0.05}}}
-    with script(priced(say("Hi"), "0.03"), priced(say("Hi"), "0.03"), priced(say("Hi"), "0.03")):
+    with script(*[priced(say("Hi"), "0.03")] * 4):
         assert (await client.run("One"))[-1]["type"] == "RUN_FINISHED"
         assert (await client.run("Two"))[-1]["type"] == "RUN_FINISHED"
         refused = await client.post(run_input("Three"))
         assert refused.status_code == 429
         assert (await other_client.run("Hi", thread="other"))[-1]["type"] == "RUN_FINISHED"
+        # Nothing of what was refused is stored, and the thread is free.
+        assert await Run.objects.filter(thread_id="t1").acount() == 2
+        assert "Three" not in str(await client.thread())
+        await Budget.objects.acreate(user=user, period="day", cost=1)
+        assert (await client.run("Four"))[-1]["type"] == "RUN_FINISHED"
     body = refused.json()
     assert (body["error"], body["period"]) == ("budget_exceeded", "day")
     resets_at = datetime.fromisoformat(body["resets_at"])
     assert timedelta(0) < resets_at - timezone.now() <= timedelta(days=1)
     assert 0 < int(refused["Retry-After"]) <= 24 * 60 * 60
-    # Nothing of what was refused is stored.
-    assert await Run.objects.filter(thread_id="t1").acount() == 2
-    assert "Three" not in str(await client.thread())
-
-
-async def test_the_thread_is_free_after_a_refusal(client: Client, settings, user):
-    settings.AGUI = {"SPENDING": {"DAY": {"TOKENS": 5}}}
-    with script(priced(say("Hi"), 0), priced(say("Hi"), 0)):
-        await client.run("One")
-        assert (await client.post(run_input("Two"))).status_code == 429
-        await Budget.objects.acreate(user=user, period="day", tokens=1000)
-        assert (await client.run("Two"))[-1]["type"] == "RUN_FINISHED"
 
 
 async def test_a_budget_of_nothing_lets_nothing_begin(client: Client, user):
@@ -123,25 +116,22 @@ def test_another_process_tells_the_same_of_a_refusal():
     assert response["Retry-After"] == "7"
 
 
-def test_tokens_count_both_ways(user):
-    Budget.objects.create(user=user, period="day", tokens=10)
-    Spending.objects.create(scope=f"user:{user.pk}", day=today(), model="m", input_tokens=4, output_tokens=5)
-    assert not is_refused(user)
-    Spending.objects.update(output_tokens=6)
-    assert is_refused(user)
-
-
-def test_of_several_models_all_is_spent(user):
-    Budget.objects.create(user=user, period="day", cost=1)
-    for model in ("a", "b"):
-        Spending.objects.create(scope=f"user:{user.pk}", day=today(), model=model, cost=Decimal("0.5"))
-    assert is_refused(user)
-
-
-def test_an_unknown_price_uses_up_no_money(user):
-    Budget.objects.create(user=user, period="day", cost=1)
-    save_spending(user, None, 10**9)
-    assert not is_refused(user)
+@pytest.mark.parametrize(
+    ("budget", "spendings", "refused"),
+    [
+        ({"tokens": 10}, [{"input_tokens": 4, "output_tokens": 5}], False),
+        ({"tokens": 10}, [{"input_tokens": 4, "output_tokens": 6}], True),
+        ({"cost": 1}, [{"cost": Decimal("0.5")}], False),
+        ({"cost": 1}, [{"cost": Decimal("0.5")}] * 2, True),
+        ({"cost": 1}, [{"cost": None, "input_tokens": 10**9}], False),
+    ],
+    ids=["too few tokens", "both kinds of tokens", "half", "two models", "an unknown price"],
+)
+def test_all_that_was_spent_counts(user, budget, spendings, refused):
+    Budget.objects.create(user=user, period="day", **budget)
+    for number, spent in enumerate(spendings):
+        Spending.objects.create(scope=f"user:{user.pk}", day=today(), model=f"m{number}", **spent)
+    assert is_refused(user) == refused
 
 
 @pytest.mark.parametrize("period", budgets.PERIODS)
@@ -192,32 +182,20 @@ def group_of(user, name, **budget):
     Budget.objects.create(group=group, period="day", **budget)
 
 
-def test_the_default_holds_for_who_has_no_other(user, settings):
-    settings.AGUI = {"SPENDING": {"DAY": {"COST": 1}, "MONTH": {"TOKENS": 9}}}
-    assert find_budgets(user) == {"day": (1, None), "week": (None, None), "month": (None, 9)}
-    assert find_budgets(AnonymousUser())["day"] == Allowed(Decimal(1), None)
-
-
-def test_a_group_s_comes_before_the_default_and_the_largest_counts(user, settings):
-    settings.AGUI = {"SPENDING": {"DAY": {"COST": 100}, "MONTH": {"COST": 200}}}
+def test_a_user_s_own_comes_before_his_groups_and_these_before_the_default(user, other, settings):
+    settings.AGUI = {"SPENDING": {"DAY": {"COST": 100}, "MONTH": {"TOKENS": 9}}}
+    default = {"day": (100, None), "week": (None, None), "month": (None, 9)}
+    group_of(other, "theirs", cost=1)
+    Budget.objects.create(user=other, period="week", cost=1)
+    assert find_budgets(user) == default
+    assert find_budgets(AnonymousUser())["day"] == Allowed(Decimal(100), None)
     group_of(user, "small", cost=1, tokens=50)
     group_of(user, "large", cost=2)
-    assert find_budgets(user)["day"] == (2, 50)
-    # For other periods the default still holds.
-    assert find_budgets(user)["month"] == (200, None)
-
-
-def test_a_user_s_own_comes_before_his_groups(user, settings):
-    group_of(user, "large", cost=2, tokens=50)
+    # The largest counts, and for other periods the default still holds.
+    assert find_budgets(user) == {**default, "day": (2, 50)}
     Budget.objects.create(user=user, period="day", cost=1)
-    # What it leaves open the next one says.
-    assert find_budgets(user)["day"] == (1, 50)
-
-
-def test_others_budgets_are_not_his(user, other):
-    group_of(other, "theirs", cost=1)
-    Budget.objects.create(user=other, period="day", cost=1)
-    assert find_budgets(user)["day"] == (None, None)
+    # What a user's own leaves open the next one says.
+    assert find_budgets(user) == {**default, "day": (1, 50)}
 
 
 # --- In a run
@@ -259,8 +237,17 @@ async def test_each_response_is_noted_once(client: Client, user):
     assert not await RunSpending.objects.aexists()
 
 
-@pytest.mark.parametrize("ends", ["deleted", "taken over", "stopped"])
-async def test_what_was_noted_in_the_middle_is_spent_once(client: Client, user, ends):
+@pytest.mark.parametrize(
+    ("ends", "cost"),
+    [
+        ("thread is deleted", "0.07"),
+        # A run that another process has ended does not pay for what came after that.
+        ("taken over", "0.06"),
+        ("stopped", "0.06"),
+        ("user is deleted", None),
+    ],
+)
+async def test_what_was_noted_in_the_middle_is_spent_once(client: Client, user, ends, cost):
     await Budget.objects.acreate(user=user, period="day", cost=10)
     reached, go_on = asyncio.Event(), asyncio.Event()
     last = Response([wait(go_on, reached), say("Done")], usage=RequestUsage(input_tokens=5, cost=Decimal("0.01")))
@@ -269,33 +256,20 @@ async def test_what_was_noted_in_the_middle_is_spent_once(client: Client, user, 
         await reached.wait()
         assert (await Spending.objects.aget()).cost == Decimal("0.06")
         run = await Run.objects.aget()
-        if ends == "deleted":
+        if ends == "thread is deleted":
             await ModelConversationStore().delete("t1", scope=run.scope)
             assert not await Run.objects.aexists()
         elif ends == "taken over":
             await checkpoints.write()
             await recover_run(ModelConversationStore(), await Run.objects.aget())
-        else:
+        elif ends == "stopped":
             await client.http.post("/agent/threads/t1/cancel/")
+        else:
+            await user.adelete()
         go_on.set()
         await answer
         await asyncio.gather(*live.tasks)
-    # A run that another process has ended does not pay for what came after that.
-    assert (await Spending.objects.aget()).cost == Decimal("0.07" if ends == "deleted" else "0.06")
-    assert not await RunSpending.objects.aexists()
-
-
-async def test_nothing_is_kept_of_a_user_who_was_deleted_in_the_middle(client: Client, user):
-    await Budget.objects.acreate(user=user, period="day", cost=10)
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script(*[priced(call("echo", text="x"), "0.02")] * 2, [wait(go_on, reached), say("Done")]):
-        answer = asyncio.create_task(client.run("Hi"))
-        await reached.wait()
-        await user.adelete()
-        go_on.set()
-        await answer
-        await asyncio.gather(*live.tasks)
-    assert not await Spending.objects.aexists()
+    assert [spent.cost async for spent in Spending.objects.all()] == ([Decimal(cost)] if cost else [])
     assert not await RunSpending.objects.aexists()
 
 
@@ -324,19 +298,15 @@ async def test_without_budgets_a_run_asks_nothing(client: Client, monkeypatch):
     assert asked == []
 
 
-async def test_a_new_budget_holds_at_once(client: Client, user, monkeypatch):
-    monkeypatch.setattr(budgets, "BELIEVED_SECONDS", 3600)
+@pytest.mark.parametrize("is_made_here", [True, False])
+async def test_a_new_budget_holds_at_once_and_one_of_another_process_soon(
+    client: Client, user, monkeypatch, is_made_here
+):
+    monkeypatch.setattr(budgets, "BELIEVED_SECONDS", 3600 if is_made_here else 0)
     with script(say("One")):
         await client.run("One")
-    await Budget.objects.acreate(user=user, period="day", tokens=1)
-    assert (await client.post(run_input("Two"))).status_code == 429
-
-
-async def test_one_that_another_process_has_made_holds_soon(client: Client, user, monkeypatch):
-    monkeypatch.setattr(budgets, "BELIEVED_SECONDS", 0)
-    with script(say("One")):
-        await client.run("One")
-    await Budget.objects.abulk_create([Budget(user=user, period="day", tokens=1)])
+    budget = Budget(user=user, period="day", tokens=1)
+    await (budget.asave() if is_made_here else Budget.objects.abulk_create([budget]))
     assert (await client.post(run_input("Two"))).status_code == 429
 
 
@@ -397,22 +367,18 @@ def test_budgets_are_made_in_the_admin(browser, user):
     assert "$2.50" in browser.get("/admin/agui_spending/budget/").content.decode()
 
 
-def test_what_is_spent_of_a_budget_is_seen_with_it(browser, user):
+def test_what_is_spent_of_a_budget_is_seen_with_it_by_who_may_view_spending(browser, user, other):
     budget = Budget.objects.create(user=user, period="day", cost=1)
     save_spending(user, "0.25", 1200)
     save_spending(user, "0.5", 1200, ago=1)
-    html = browser.get(f"/admin/agui_spending/budget/{budget.pk}/change/").content.decode()
-    assert f"$0.2500 and 1,200 tokens since {today()}" in html
-
-
-def test_only_who_may_view_spending_sees_what_is_spent_of_it(browser, user, other):
-    budget = Budget.objects.create(user=user, period="day", cost=1)
-    save_spending(user, "0.25")
+    page = f"/admin/agui_spending/budget/{budget.pk}/change/"
+    spent = f"$0.2500 and 1,200 tokens since {today()}"
+    assert spent in browser.get(page).content.decode()
     other.is_staff = True
     other.save()
     other.user_permissions.add(Permission.objects.get(codename="change_budget"))
     browser.force_login(other)
-    html = browser.get(f"/admin/agui_spending/budget/{budget.pk}/change/").content.decode()
+    html = browser.get(page).content.decode()
     assert "Tokens" in html
     assert "$0.2500" not in html
 
@@ -433,8 +399,5 @@ def test_a_wrong_budget_is_told(browser, user, form, error):
     response = add(browser, period="day", **{name: keys.get(value, value) for name, value in form.items()})
     assert response.status_code == 200
     assert error in response.content.decode()
-
-
-def test_the_database_holds_to_it(user):
     with pytest.raises(IntegrityError):
         Budget.objects.bulk_create([Budget(period="day", cost=1)])

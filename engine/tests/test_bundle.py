@@ -246,19 +246,19 @@ def processed(directory: Path, files: dict[str, str]) -> dict[str, str]:
     return {name: (directory / new).read_text() for name, new, _ in found if not new.endswith(".gz")}
 
 
-def test_scripts_of_others_are_left_as_they_are(tmp_path: Path, settings: Any):
+def test_scripts_of_others_are_left_as_they_are_and_named_after_their_content(tmp_path: Path, settings: Any):
     """Django would look for what is imported in a comment, or only in a bundle, and stop."""
     theirs = '/* import { a } from "./nowhere.js"; */\nimport{b}from"./bundled";\n'
-    ours = 'import { a } from "./shared.js";\n// why\nexport const b = a;\n'
-    texts = processed(tmp_path, {"vendor/lib.js": theirs, "agui/agui-chat.js": ours, "agui/shared.js": SHARED})
+    ours = 'import { a } from "./shared.js";\n// why\nexport const b = () => import("./later.js");\n'
+    files = {"agui/agui-chat.js": ours, "agui/shared.js": SHARED, "agui/later.js": SHARED}
+    files |= {
+        "vendor/lib.js": theirs,
+        "vendor/lib.css": 'a { background: url("dot.svg"); }\n',
+        "vendor/dot.svg": "<svg/>",
+    }
+    texts = processed(tmp_path, files)
     assert texts["vendor/lib.js"] == theirs
     assert "why" not in texts["agui/agui-chat.js"]
-
-
-def test_files_are_named_after_their_content_where_others_load_them(tmp_path: Path, settings: Any):
-    chat = 'export const load = () => import("./later.js");\n'
-    files = {"agui/agui-chat.js": chat, "agui/later.js": SHARED, "vendor/dot.svg": "<svg/>"}
-    texts = processed(tmp_path, files | {"vendor/lib.css": 'a { background: url("dot.svg"); }\n'})
     assert re.search(r"/later\.[0-9a-f]{12}\.js\b", texts["agui/agui-chat.js"])
     assert re.search(r"\bdot\.[0-9a-f]{12}\.svg\b", texts["vendor/lib.css"])
 
@@ -326,14 +326,10 @@ def path_of(storage: type) -> str:
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
-@pytest.mark.parametrize("storage", [StaticFiles, OwnStorage])
-def test_the_parts_storage_and_one_made_of_it_are_right(stored, storage: type):
-    stored(path_of(storage))
-    assert complaints() == []
-
-
-@pytest.mark.django_db  # Django 6.1's own checks ask it
 def test_another_storage_is_told_where_it_is_deployed(stored):
+    for right in (StaticFiles, OwnStorage):
+        stored(path_of(right))
+        assert complaints() == []
     stored(path_of(StaticFilesStorage), debug=True)
     assert complaints() == []
     stored(path_of(StaticFilesStorage))

@@ -128,78 +128,60 @@ async def test_a_known_model_is_priced_by_its_tokens(client: Client):
     assert spent.cost > Decimal("0.1")
 
 
-async def test_an_unknown_price_is_none_and_not_0(client: Client):
-    with script(say("Hi")):
+@pytest.mark.parametrize(
+    ("answers", "cost", "unpriced", "requests"),
+    [
+        ([say("Hi")], None, 1, 1),
+        ([priced(call("echo", text="x"), "0.02"), priced(say("Done"), None)], Decimal("0.02"), 1, 2),
+        ([priced(call("echo", text="x"), "0.02"), fail(ValueError("down"))], Decimal("0.02"), 0, 1),
+    ],
+    ids=["an unknown price is none, and not 0", "a known one beside it is a part", "what fails has spent what it used"],
+)
+async def test_a_run_has_spent_what_is_known_of_it(client: Client, answers, cost, unpriced, requests):
+    with script(*answers):
         await client.run("Hi")
-    assert (await Run.objects.aget()).cost is None
-    spent = await Spending.objects.aget()
-    assert (spent.cost, spent.unpriced, spent.input_tokens) == (None, 1, 10)
-
-
-async def test_a_known_price_beside_an_unknown_one_is_a_part(client: Client):
-    with script(priced(call("echo", text="x"), "0.02"), priced(say("Done"), None)):
-        await client.run("Hi")
-    spent = await Spending.objects.aget()
-    assert (spent.cost, spent.unpriced, spent.requests) == (Decimal("0.02"), 1, 2)
-    assert (await Run.objects.aget()).unpriced == 1
-
-
-async def test_a_run_that_fails_has_spent_what_it_used(client: Client):
-    with script(priced(call("echo", text="x"), "0.02"), fail(ValueError("down"))):
-        events = await client.run("Hi")
-    assert events[-1]["type"] == "RUN_ERROR"
-    assert (await Run.objects.aget()).cost == (await Spending.objects.aget()).cost == Decimal("0.02")
-
-
-async def test_deleting_a_conversation_forgets_no_spending(client: Client):
-    with script(priced(say("Hi"), "0.02")):
-        await client.run("Hi")
-    await client.http.delete("/agent/threads/t1/")
-    assert not await Run.objects.aexists()
-    assert (await Spending.objects.aget()).cost == Decimal("0.02")
+    run, spent = await Run.objects.aget(), await Spending.objects.aget()
+    assert (run.cost, run.unpriced) == (spent.cost, spent.unpriced) == (cost, unpriced)
+    assert spent.requests == requests
+    assert spent.input_tokens > 0
 
 
 @pytest.mark.parametrize("is_visitor", [False, True])
-async def test_nor_does_deleting_it_while_its_run_is_on(client: Client, is_visitor):
+async def test_deleting_a_conversation_forgets_no_spending(client: Client, is_visitor):
     who = Client(None, "/open/") if is_visitor else client
     reached, go_on = asyncio.Event(), asyncio.Event()
     last = Response([wait(go_on, reached), say("Hi")], usage=RequestUsage(input_tokens=1, cost=Decimal("0.01")))
-    with script(priced(call("echo", text="x"), "0.02"), last):
+    with script(priced(call("echo", text="x"), "0.02"), last, priced(say("Again"), "0.02")):
         run = asyncio.create_task(who.run("Hi"))
         await reached.wait()
         await ModelConversationStore().delete("t1", scope=(await Run.objects.aget()).scope)
         go_on.set()
         await run
+        assert not await Run.objects.aexists()
+        assert (await Spending.objects.aget()).cost == Decimal("0.03")
+        await who.run("Hi")
+    await who.http.delete(f"{who.prefix}threads/t1/")
     assert not await Run.objects.aexists()
-    assert (await Spending.objects.aget()).cost == Decimal("0.03")
+    assert (await Spending.objects.aget()).cost == Decimal("0.05")
 
 
-async def test_the_time_to_the_first_word_is_noted(client: Client):
-    with script(say("Hi")):
+async def test_the_time_to_the_first_word_is_noted_if_there_is_one(client: Client):
+    with script(say("Hi"), fail(ValueError("down"))):
         await client.run("Hi")
-    run = await Run.objects.aget()
-    assert 0 <= (run.first_event_ms or 0) <= (run.duration_ms or 0)
-    assert run.first_event_ms is not None
-
-
-async def test_a_run_without_a_word_has_no_such_time(client: Client):
-    with script(fail(ValueError("down"))):
-        await client.run("Hi")
-    assert (await Run.objects.aget()).first_event_ms is None
+        await client.run("Hi", thread="t2")
+    said, silent = [run async for run in Run.objects.order_by("thread_id")]
+    assert 0 <= said.first_event_ms <= said.duration_ms
+    assert silent.first_event_ms is None
 
 
 # --- Processes that die
 
 
-def save_thread(user):
+@pytest.fixture
+def dead_run(user):
     conversation = Conversation(conversation_id="t", messages=[])
     async_to_sync(ModelConversationStore().save)(conversation, scope=f"user:{user.pk}")
-
-
-def dead_run(user):
-    messages = [
-        ModelResponse(parts=[TextPart("Half")], model_name="big", usage=RequestUsage(input_tokens=5, cost=Decimal(2)))
-    ]
+    usage = RequestUsage(input_tokens=5, cost=Decimal(2))
     return Run.objects.create(
         thread_id="t",
         run_id="r",
@@ -208,27 +190,22 @@ def dead_run(user):
         model="small",
         process="elsewhere/1/word",
         usage=codec.dump(codec.USAGE, used(input_tokens=5, requests=1, cost=Decimal(2))),
-        draft=codec.dump_messages(messages),
+        draft=codec.dump_messages([ModelResponse(parts=[TextPart("Half")], model_name="big", usage=usage)]),
     )
 
 
-def test_what_a_killed_process_had_used_is_spent(user):
-    save_thread(user)
-    run = dead_run(user)
-    async_to_sync(recover_run)(ModelConversationStore(), run)
+def test_what_a_killed_process_had_used_is_spent_once(dead_run):
+    async_to_sync(recover_run)(ModelConversationStore(), dead_run)
     spent = Spending.objects.get()
     assert (spent.model, spent.cost, spent.input_tokens) == ("big", 2, 5)
     assert Run.objects.get().cost == 2
-    # The run is taken up once.
-    async_to_sync(recover_run)(ModelConversationStore(), run)
+    async_to_sync(recover_run)(ModelConversationStore(), dead_run)
     assert Spending.objects.get().cost == 2
 
 
-def test_what_was_noted_before_it_died_is_not_spent_again(user):
-    save_thread(user)
-    run = dead_run(user)
-    record_so_far(str(run.pk), run.scope, user.pk, {"big": Spent(1, 4, 0, 0, Decimal("1.5"))})
-    async_to_sync(recover_run)(ModelConversationStore(), run)
+def test_what_was_noted_before_it_died_is_not_spent_again(user, dead_run):
+    record_so_far(str(dead_run.pk), dead_run.scope, user.pk, {"big": Spent(1, 4, 0, 0, Decimal("1.5"))})
+    async_to_sync(recover_run)(ModelConversationStore(), dead_run)
     spent = Spending.objects.get()
     assert (spent.requests, spent.input_tokens, spent.cost) == (1, 5, Decimal(2))
     assert not RunSpending.objects.exists()
@@ -237,21 +214,12 @@ def test_what_was_noted_before_it_died_is_not_spent_again(user):
 # --- Sums
 
 
-def test_what_no_response_accounts_for_is_put_down_to_the_run_s_model():
+@pytest.mark.parametrize(("cost", "rest"), [(3, Spent(1, 3, 0, 0, Decimal(1))), (2, Spent(1, 3, 0, 1, None))])
+def test_what_no_response_accounts_for_is_put_down_to_the_run_s_model(cost, rest):
     answer = ModelResponse(parts=[], model_name="big", usage=RequestUsage(input_tokens=5, cost=Decimal(2)))
-    usage = used(input_tokens=8, requests=2, cost=Decimal(3))
-    assert spent_by_model(usage, [answer], "own") == {
-        "big": Spent(1, 5, 0, 0, Decimal(2)),
-        "own": Spent(1, 3, 0, 0, Decimal(1)),
-    }
-    assert count_unpriced(usage, [answer]) == 0
-
-
-def test_a_rest_without_a_price_is_unpriced():
-    answer = ModelResponse(parts=[], model_name="big", usage=RequestUsage(input_tokens=5, cost=Decimal(2)))
-    usage = used(input_tokens=8, requests=2, cost=Decimal(2))
-    assert spent_by_model(usage, [answer], "own")["own"] == Spent(1, 3, 0, 1, None)
-    assert count_unpriced(usage, [answer]) == 1
+    usage = used(input_tokens=8, requests=2, cost=Decimal(cost))
+    assert spent_by_model(usage, [answer], "own") == {"big": Spent(1, 5, 0, 0, Decimal(2)), "own": rest}
+    assert count_unpriced(usage, [answer]) == rest.unpriced
 
 
 def test_a_model_s_odd_name_is_no_reason_to_forget(user):
@@ -261,19 +229,13 @@ def test_a_model_s_odd_name_is_no_reason_to_forget(user):
     assert len(Spending.objects.get().model) == 255
 
 
-def test_amounts_stay_exact(user):
+def test_amounts_stay_exact_and_those_of_several_models_are_added(user):
     for _ in range(1000):
         add_spending("user:1", user.pk, {"m": Spent(1, 1, 1, 0, Decimal("0.0000001"))}, {})
-    assert spent_by_day("user:1", timezone.localdate()) == {
-        timezone.localdate(): Spent(1000, 1000, 1000, 0, Decimal("0.0001"))
-    }
-
-
-def test_a_sum_of_several_models_is_of_all(user):
     amounts = {"a": Spent(1, 1, 1, 0, Decimal("0.5")), "b": Spent(2, 1, 1, 2, None)}
     add_spending("user:1", user.pk, amounts, {})
     assert spent_by_day("user:1", timezone.localdate() - timedelta(days=3)) == {
-        timezone.localdate(): Spent(3, 2, 2, 2, Decimal("0.5"))
+        timezone.localdate(): Spent(1003, 1002, 1002, 2, Decimal("0.5001"))
     }
 
 
@@ -379,18 +341,16 @@ def test_what_a_provider_has_said_of_it_is_kept():
 
 
 @pytest.mark.parametrize(
-    ("said", "state", "before"),
-    [(RequestUsage(), "complete", set()), (RequestUsage(), "interrupted", {"now"}), (None, "interrupted", set())],
+    ("usage", "said", "state", "before"),
+    [
+        (RequestUsage(), "b" * 400, "complete", set()),
+        (RequestUsage(), "b" * 400, "interrupted", {"now"}),
+        (RequestUsage(input_tokens=3, output_tokens=80), "b" * 400, "interrupted", set()),
+        (RequestUsage(), "", "interrupted", set()),  # It never began
+    ],
 )
-def test_nothing_is_added_to_what_is_known(said, state, before):
-    messages = answer_to("Hi", "b" * 400, said or RequestUsage(input_tokens=3, output_tokens=80), state)
-    usage = used()
-    add_broken_off(usage, messages, before)
-    assert usage == used()
-
-
-def test_a_response_that_never_began_is_not_billed():
-    prompt, response = answer_to("Hi", "", RequestUsage())
-    usage = used()
-    add_broken_off(usage, [prompt, replace(response, parts=[])], set())
-    assert usage == used()
+def test_nothing_is_added_to_what_is_known(usage, said, state, before):
+    prompt, response = answer_to("Hi", said, usage, state)
+    total = used()
+    add_broken_off(total, [prompt, response if said else replace(response, parts=[])], before)
+    assert total == used()

@@ -120,31 +120,27 @@ def test_it_is_the_same_however_far_back_and_however_often_it_is_asked(clock, ag
 
 
 def test_what_is_counted_stays_when_runs_are_deleted(clock):
-    save_run(ago(hours=3))
-    before = whole(ago(days=1))
-    Run.objects.all().delete()
-    assert whole(ago(days=1)) == before
-
-
-def test_pruning_counts_what_it_deletes(clock):
     save_run(ago(days=20), seen_at=ago(days=20))
-    call_command("prune_agent_data", "--runs", "1", verbosity=0)
-    assert not Run.objects.exists()
-    assert whole(ago(days=30)).endings == {"finished": 1}
+    young = save_run(ago(hours=3), "failed")
+    call_command("prune_agent_data", "--runs", "1", verbosity=0)  # It counts what it deletes
+    assert Run.objects.get() == young
+    before = whole(ago(days=30))
+    assert before.endings == {"failed": 1, "finished": 1}
+    young.delete()
+    assert whole(ago(days=30)) == before
 
 
 def test_an_hour_whose_run_is_on_is_not_over(clock):
+    save_run(ago(days=2), "running")  # One that never ends is not waited for
+    assert roll_up() == NOON.replace(minute=0)
+    Run.objects.all().delete()
+    RunSpan.objects.all().delete()
     run = save_run(ago(hours=3), "running")
     save_run(ago(hours=5))
     assert roll_up() == NOON.replace(hour=9, minute=0)
     assert whole(ago(days=1)).endings == {"finished": 1, "running": 1}
     Run.objects.filter(pk=run.pk).update(status="failed")
     assert whole(ago(days=1)).endings == {"finished": 1, "failed": 1}
-
-
-def test_a_run_that_never_ends_is_not_waited_for(clock):
-    save_run(ago(days=2), "running")
-    assert roll_up() == NOON.replace(minute=0)
 
 
 def test_hours_become_days_of_the_site(clock, settings):
@@ -207,22 +203,22 @@ def test_who_looks_at_the_same_time_counts_nothing_twice(clock, monkeypatch):
     assert whole(ago(days=90)).endings == {"finished": 2}
 
 
-async def test_the_hours_are_counted_beside_the_runs(client: Client, monkeypatch):
+async def test_the_hours_are_counted_beside_the_runs_and_a_failure_stops_nothing(client: Client, monkeypatch, caplog):
     counted = []
+
+    def fail():
+        counted.append(True)
+        raise ZeroDivisionError
+
     config = apps.get_app_config("agui_dashboard")
     monkeypatch.setattr(config, "hour", 0)
     monkeypatch.setattr(dashboard, "DELAY_SECONDS", 0)
-    monkeypatch.setattr(rollup, "try_to_roll_up", lambda: counted.append(True))
+    monkeypatch.setattr(rollup, "roll_up", fail)
     with script(*[say("Hi")] * 3):
         for number in range(3):
             await client.run("Hi", thread=str(number))
     await config.counting
     assert counted == [True]
-
-
-def test_counting_that_fails_stops_nothing(monkeypatch, caplog):
-    monkeypatch.setattr(rollup, "roll_up", lambda: 1 / 0)
-    rollup.try_to_roll_up()
     assert "Rolling up the runs" in caplog.text
 
 
@@ -282,21 +278,15 @@ def test_every_range_has_its_page(browser, span):
     assert html.count('class="agui-grid"') == 6
     # A chart is a picture with a name, and a table with the same numbers.
     assert html.count('role="img" aria-labelledby=') == html.count("<details>") == 6
-
-
-def test_the_page_runs_under_the_site_s_policy(browser):
-    save_run(timezone.now())
-    content = page_of(browser).partition('id="content"')[2]
-    assert not re.search(r"style=|<style|<script(?! src)|onclick", content.partition("</main>")[0])
+    # It runs under the site's policy.
+    content = html.partition('id="content"')[2].partition("</main>")[0]
+    assert not re.search(r"style=|<style|<script(?! src)|onclick", content)
 
 
 def test_without_runs_it_says_so(browser):
     html = page_of(browser)
     assert html.count("Nothing in this time.") == 10
     assert 'class="agui-grid"' not in html
-
-
-def test_the_list_of_runs_leads_to_it(browser):
     assert 'href="/admin/agui_dashboard/runspan/"' in browser.get("/admin/agui/run/").content.decode()
 
 
@@ -310,22 +300,18 @@ async def test_real_runs_are_on_it(client: Client):
 
 
 def staff(*permissions):
-    user = get_user_model().objects.create_user("staff", is_staff=True)
+    user = get_user_model().objects.create_user(f"staff {permissions}", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     return signed_in(user)
 
 
-def test_only_who_may_view_runs_sees_it(user):
-    assert staff("view_thread").get("/admin/agui_dashboard/runspan/").status_code == 403
-    assert signed_in(user).get("/admin/agui_dashboard/runspan/").status_code == 302
-    assert Browser().get("/admin/agui_dashboard/runspan/").status_code == 302
-
-
-def test_only_who_may_view_spending_sees_who_spent(user):
+def test_only_who_may_view_runs_sees_it_and_only_who_may_view_spending_who_spent(user):
+    page = "/admin/agui_dashboard/runspan/"
+    assert staff("view_thread").get(page).status_code == 403
+    assert [browser.get(page).status_code for browser in (signed_in(user), Browser())] == [302, 302]
     Spending.objects.create(scope="x", owner=user, day=today(), model="m", input_tokens=5, cost=Decimal("0.5"))
     # Names of static files have digests, in which these letters may stand, too.
     assert not re.search(r"\bada\b", page_of(staff("view_run")))
-    get_user_model().objects.filter(username="staff").delete()
     html = page_of(staff("view_run", "view_spending"))
     assert re.search(r"\bada\b.*?\$0\.5000", html, re.DOTALL)
 
@@ -371,22 +357,16 @@ def test_a_look_reads_no_run_that_was_counted(browser, clock):
 
 
 @pytest.mark.parametrize(
-    ("value", "top"), [(0, 1), (0.03, 0.03), (0.031, 0.04), (7, 8), (10, 10), (101, 200), (890, 1000)]
+    ("write", "written"),
+    [
+        (lambda top: round(nice(top), 9), {0: 1, 0.03: 0.03, 0.031: 0.04, 7: 8, 10: 10, 101: 200, 890: 1000}),
+        (count_text, {0: "0", 0.5: "0.5", 9999: "9,999", 12_345: "12.3k", 2_000_000: "2M", 1.5e9: "1.5G"}),
+        (time_text, {None: "-", 999: "999 ms", 1500: "1.5 s", 600_000: "10.0 min"}),
+    ],
+    ids=["ends of scales", "counts", "times"],
 )
-def test_scales_end_at_numbers_that_are_easily_read(value, top):
-    assert nice(value) == pytest.approx(top)
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(0, "0"), (0.5, "0.5"), (9999, "9,999"), (12_345, "12.3k"), (2_000_000, "2M"), (1.5e9, "1.5G")]
-)
-def test_counts_are_short(number, text):
-    assert count_text(number) == text
-
-
-@pytest.mark.parametrize(("ms", "text"), [(None, "-"), (999, "999 ms"), (1500, "1.5 s"), (600_000, "10.0 min")])
-def test_times_are_short(ms, text):
-    assert time_text(ms) == text
+def test_numbers_are_easily_read(write, written):
+    assert {number: write(number) for number in written} == written
 
 
 def chart(*series, **options):

@@ -40,15 +40,15 @@ def test_every_model_has_a_table():
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_field_is_named_and_none_that_does_not_exist(name):
-    assert list(fields(name)) == [field.name for field in MODELS[name]._meta.concrete_fields]
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_field_says_what_it_is_and_whether_it_is_personal(name):
-    for field, (what, personal, _) in fields(name).items():
+def test_every_field_is_named_with_what_it_is_and_whether_it_is_personal(name):
+    told = fields(name)
+    assert list(told) == [field.name for field in MODELS[name]._meta.concrete_fields]
+    for field, (what, personal, export) in told.items():
         assert what, field
         assert personal in ("yes", "no"), field
+        # What is personal is in the export.
+        assert personal == "no" or export != "no", field
+    assert "Kept" in section(f"`{name}`")
 
 
 def hidden():
@@ -65,21 +65,10 @@ def test_the_export_has_what_the_tables_say():
         assert told == set(rows) - untold, model
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_what_is_personal_is_in_the_export(name):
-    for field, (_, personal, export) in fields(name).items():
-        assert personal == "no" or export != "no", field
-
-
 def test_names_in_the_export_are_what_the_tables_say(user):
     document = json.loads("".join(write_document(Actor(user, f"user:{user.pk}"))))
     named = re.findall(r"`(\w+)`", section("Export what is kept of a user").partition("It has ")[2].partition(".")[0])
     assert named == list(document)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_table_says_for_how_long(name):
-    assert "Kept" in section(f"`{name}`")
 
 
 def test_settings_and_options_are_what_they_are():
@@ -90,9 +79,6 @@ def test_settings_and_options_are_what_they_are():
     for name, (_, option) in rows.items():
         assert parser.parse_args([option.strip("`"), "7"]).__dict__[option.strip("`-")] == 7
         assert name.startswith(option.strip("`-").upper())
-
-
-def test_settings_shown_are_settings():
     shown = re.search(r"^AGUI\[.*?^\}", section("Delete old data"), re.MULTILINE | re.DOTALL)
     values = {"AGUI": {}}
     exec(shown[0], values)  # noqa: S102

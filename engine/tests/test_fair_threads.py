@@ -67,16 +67,9 @@ def threads(count: int) -> Any:
 
 
 @threads(8)
-def test_a_lone_user_gets_most_threads_and_not_all(work: Work):
+def test_a_lone_user_gets_most_threads_and_the_rest_is_for_users_without_one(work: Work):
     work.add("ada", 16)
     assert work.has_begun(*["ada"] * 6)
-    work.add("bob")
-    assert work.has_begun(*["ada"] * 6, "bob")
-
-
-@threads(8)
-def test_what_is_kept_is_for_users_without_a_thread(work: Work):
-    work.add("ada", 16)
     work.add("bob", 16)
     assert work.has_begun(*["ada"] * 6, "bob")
     work.add("cid", 16)
@@ -130,17 +123,11 @@ def test_what_is_cancelled_never_begins(work: Work):
     assert work.begun == ["ada", "bob"]
 
 
-def test_errors_arrive_and_the_thread_is_free_again():
-    pool = FairThreads(1, "test")
+def test_errors_arrive_and_what_waits_at_the_end_is_cancelled():
+    pool, gate = FairThreads(1, "test"), threading.Event()
     for _ in range(3):
         with pytest.raises(ZeroDivisionError):
             pool.submit("ada", lambda: 1 // 0).result(60)
-    assert pool.submit("ada", lambda: 7).result(60) == 7
-    pool.shutdown()
-
-
-def test_what_waits_when_the_pool_ends_is_cancelled():
-    pool, gate = FairThreads(1, "test"), threading.Event()
     running, waiting = (pool.submit("ada", gate.wait) for _ in range(2))
     pool.shutdown()
     assert waiting.cancelled()

@@ -37,57 +37,42 @@ class OtherContext(RunContext[Any]):
     """As durable executors of pydantic-ai have them."""
 
 
-@pytest.mark.parametrize("context_type", [RunContext, OtherContext])
-def test_a_copy_has_all_fields_and_is_a_copy(context_type: type[RunContext[Any]], monkeypatch: pytest.MonkeyPatch):
-    context = context_type(deps=["kept"], model=TestModel(), usage=RunUsage(), run_step=3)
-    monkeypatch.delattr(RunContext, "__copy__", raising=False)
-    of_python = copy(context)
-    make_copies_fast(RunContext)
-    ours = copy(context)
-    assert RunContext.__copy__ is copy_fields
-    assert type(ours) is context_type
-    assert vars(ours) == vars(of_python) == vars(context)
-    assert all(getattr(ours, field.name) is getattr(context, field.name) for field in fields(context))
-    ours.run_step = 4
-    assert context.run_step == 3
+@pytest.mark.parametrize(
+    ("copied", "make"),
+    [
+        (RunContext, lambda: RunContext(deps=["kept"], model=TestModel(), usage=RunUsage(), run_step=3)),
+        (RunContext, lambda: OtherContext(deps=["kept"], model=TestModel(), usage=RunUsage(), run_step=3)),
+        (ToolDefinition, lambda: ToolDefinition(name="echo", parameters_json_schema={}, metadata={"a": 1})),
+    ],
+)
+def test_a_copy_has_all_fields_and_is_a_copy(copied: Any, make: Any, monkeypatch: pytest.MonkeyPatch):
+    instance = make()
+    monkeypatch.delattr(copied, "__copy__", raising=False)
+    of_python = copy(instance)
+    make_copies_fast(copied)
+    ours = copy(instance)
+    assert copied.__copy__ is copy_fields
+    assert type(ours) is type(instance)
+    assert vars(ours) == vars(of_python) == vars(instance)
+    assert all(getattr(ours, field.name) is getattr(instance, field.name) for field in fields(instance))
+    ours.added = 4
+    assert not hasattr(instance, "added")
 
 
-def test_a_tool_s_definition_is_copied_as_python_does(monkeypatch: pytest.MonkeyPatch):
-    definition = ToolDefinition(name="echo", parameters_json_schema={"type": "object"}, metadata={"a": 1})
-    monkeypatch.delattr(ToolDefinition, "__copy__", raising=False)
-    of_python = copy(definition)
-    make_copies_fast(ToolDefinition)
-    assert ToolDefinition.__copy__ is copy_fields
-    assert vars(copy(definition)) == vars(of_python) == vars(definition)
-
-
-def test_fields_in_slots_are_copied_by_python():
+def test_a_class_with_slots_or_a_copy_of_its_own_is_left_alone():
     class Slotted:
         __slots__ = ("deps",)
 
-    with pytest.raises(Changed, match="Slotted"):
-        make_copies_fast(Slotted)
-    context = Slotted()
-    context.deps = "kept"  # type: ignore[attr-defined]
-    assert copy(context).deps == "kept"  # type: ignore[attr-defined]
+    class Own:
+        def __copy__(self) -> Any:
+            return self
 
-
-def test_a_copy_of_pydantic_ai_s_own_stays(monkeypatch: pytest.MonkeyPatch):
-    def own(context: Any) -> Any:
-        return context
-
-    monkeypatch.setattr(RunContext, "__copy__", own, raising=False)
-    with pytest.raises(Changed, match="__copy__"):
-        make_copies_fast(RunContext)
-    assert RunContext.__copy__ is own
-
-
-@pytest.mark.parametrize("name", REPLACING)
-def test_pydantic_ai_copies_by_fields(name: str, monkeypatch: pytest.MonkeyPatch):
-    module = import_module(name)
-    monkeypatch.setattr(module, "replace", dataclasses.replace)
-    make_replacing_fast(name)
-    assert vars(module)["replace"] is replace
+    own = Own.__copy__
+    for copied in (Slotted, Own):
+        with pytest.raises(Changed, match=f"{copied.__name__}.__copy__"):
+            make_copies_fast(copied)
+    assert not hasattr(Slotted, "__copy__")
+    assert Own.__copy__ is own
 
 
 async def copied() -> list[tuple[Any, dict[str, Any]]]:
@@ -122,22 +107,20 @@ async def test_a_copy_by_fields_is_as_python_makes_it():
     assert len(types) == len(COPIED)
 
 
-async def test_the_kind_of_a_tool_is_computed_by_python():
+@dataclass
+class Doubled:
+    """As a durable executor's context, it computes a field."""
+
+    number: int
+    double: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.double = 2 * self.number
+
+
+async def test_fields_that_are_computed_are_computed_by_python():
     *_, (definition, _) = await copied()
     assert replace(definition, tool_kind=ToolKind("tests", "example")).tool_kind == "tests.example"
-
-
-def test_other_instances_are_replaced_by_python():
-    """A durable executor's context computes its fields."""
-
-    @dataclass
-    class Doubled:
-        number: int
-        double: int = field(init=False)
-
-        def __post_init__(self) -> None:
-            self.double = 2 * self.number
-
     assert replace(Doubled(1), number=2).double == 4
 
 
@@ -203,6 +186,7 @@ async def test_a_lock_that_nobody_has_is_taken_at_once():
 
 
 def test_an_agent_has_its_own_toolset_as_soon_as_that_has_a_tool():
+    assert [one.id for one in urls.view.agent.toolsets] == ["tools"]
     tools: FunctionToolset[Any] = FunctionToolset(id="tools")
     agent = Agent(TestModel(), toolsets=[tools])
     assert list(agent.toolsets) == [tools]
@@ -214,11 +198,9 @@ def test_an_agent_has_its_own_toolset_as_soon_as_that_has_a_tool():
     assert Agent._build_toolset_list is build
 
 
-def test_the_engine_s_agent_has_one_toolset():
-    assert [one.id for one in urls.view.agent.toolsets] == ["tools"]
-
-
-def test_all_of_it_is_in_use_with_this_pydantic_ai(caplog: pytest.LogCaptureFixture):
+def test_all_of_it_is_in_use_with_this_pydantic_ai(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    for name in REPLACING:
+        monkeypatch.setattr(f"{name}.replace", dataclasses.replace)
     make_faster()
     assert not caplog.text
     for name in REPLACING:

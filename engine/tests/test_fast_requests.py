@@ -32,11 +32,10 @@ from agui.contrib.fast.token_requests import keep_on_loop
 from agui.http.tokens import create_token
 from agui.http.views import AgentView
 from agui.testing import say
+from tests.asking import ask
 from tests.conftest import run_input, script
 from tests.urls import registry
 from tests.urls import urlpatterns as usual_patterns
-
-Answer = tuple[int, list[tuple[str, str]], bytes]
 
 
 class Failing(AgentView):
@@ -100,47 +99,6 @@ urlpatterns = [
     path("visitor/", DjangoAGUIView(registry, get_user=nobody, require_authenticated=False)),
     path("password/", DjangoAGUIView(registry, get_user=by_password)),
 ]
-
-
-async def ask(
-    application: Any,
-    method: str,
-    target: str,
-    body: str = "",
-    sent: list[Mapping[str, Any]] | None = None,
-    scheme: str = "http",
-    **headers: str,
-) -> Answer:
-    """Send one request; its status, headers and body."""
-    sent = [] if sent is None else sent
-    where, _, query = target.partition("?")
-    named = {"host": "testserver", **{name.replace("_", "-"): value for name, value in headers.items()}}
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": method,
-        "scheme": scheme,
-        "path": where,
-        "raw_path": where.encode(),
-        "query_string": query.encode(),
-        "headers": [(name.encode(), value.encode()) for name, value in named.items()],
-        "server": ("testserver", 80),
-        "client": ("127.0.0.1", 1),
-    }
-    messages = [{"type": "http.request", "body": body.encode()}]
-
-    async def receive() -> Mapping[str, Any]:
-        if messages:
-            return messages.pop()
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def send(message: Mapping[str, Any]) -> None:
-        sent.append(message)
-
-    await application(scope, receive, send)
-    decoded = [(name.decode(), value.decode()) for name, value in sent[0]["headers"]]
-    return sent[0]["status"], decoded, b"".join(message.get("body", b"") for message in sent[1:])
 
 
 @pytest.fixture(autouse=True)
@@ -239,16 +197,15 @@ async def compare(applications: tuple[Any, Any], token: str, request: tuple[str,
 
 
 async def test_answer_of_a_run_has_the_usual_headers(make, chains, token: str):
-    usual, kept = make()
-    answers = []
+    headers = {"authorization": token, "content_type": "application/json"}
+    bodies = [json.dumps(run_input("hi", thread=thread)) for thread in ("t0", "t1")]
     with script(say("Hello"), say("Hello")):
-        for number, application in enumerate((usual, kept)):
-            body = json.dumps(run_input("hi", thread=f"t{number}"))
-            answers.append(
-                await ask(application, "POST", "/agent/", body, authorization=token, content_type="application/json")
-            )
-    assert answers[0][:2] == answers[1][:2]
-    assert b"RUN_FINISHED" in answers[1][2]
+        usual, kept = [
+            await ask(application, "POST", "/agent/", body, **headers)
+            for application, body in zip(make(), bodies, strict=True)
+        ]
+    assert usual[:2] == kept[:2]
+    assert b"RUN_FINISHED" in kept[2]
     assert chains == ["/agent/"]
 
 
@@ -267,23 +224,20 @@ async def test_request_starts_no_thread(make, token: str, monkeypatch):
 
 
 async def test_response_is_closed_where_its_request_was_answered(make, token: str):
-    application = close_on_loop(make()[1])
+    application, here = close_on_loop(make()[1]), threading.current_thread()
     Closing.threads.clear()
     await ask(application, "GET", "/closing/", authorization=token)
     queried, closed = Closing.threads
-    assert queried == closed != threading.current_thread()
+    assert queried == closed != here
     Closing.threads.clear()
     await ask(application, "GET", "/closing/?without", authorization=token)
-    assert Closing.threads == [threading.current_thread()]
-
-
-async def test_task_of_a_request_may_block_at_its_end(make, token: str):
-    application = close_on_loop(make()[1])
+    assert Closing.threads == [here]
+    # A task of the request may block at its end.
     Closing.threads.clear()
     await ask(application, "GET", "/closing/?without&beside", authorization=token)
     await Closing.beside.pop()
     assert len(Closing.threads) == 2
-    assert threading.current_thread() not in Closing.threads
+    assert here not in Closing.threads
 
 
 async def test_receivers_of_the_project_may_block(make, token: str):
@@ -312,9 +266,9 @@ async def test_client_reads_the_start_of_a_run_before_the_agent_is_set_up(make, 
         return iterate(*args, **kwargs)
 
     monkeypatch.setattr(Agent, "iter", watched)
-    body = json.dumps(run_input("hi"))
+    headers = {"authorization": token, "content_type": "application/json"}
     with script(say("Hello")):
-        await ask(make()[1], "POST", "/agent/", body, sent, authorization=token, content_type="application/json")
+        await ask(make()[1], "POST", "/agent/", json.dumps(run_input("hi")), hear=sent.append, **headers)
     assert b"RUN_STARTED" in sent_before[0]
 
 
@@ -344,9 +298,12 @@ class Own(MiddlewareMixin):
         return response
 
 
-async def test_unknown_middleware_is_run(settings, make, chains, token: str, caplog):
-    settings.MIDDLEWARE = [*project.MIDDLEWARE[:-1], f"{__name__}.Own", project.MIDDLEWARE[-1]]
+async def test_unknown_middleware_is_run_and_the_projects_own_is_known(settings, make, chains, token: str, caplog):
     with caplog.at_level(logging.INFO, "agui.fast"):
+        _, kept = make()
+        assert not caplog.text
+        assert kept._middleware_chain.__name__ == "choose"
+        settings.MIDDLEWARE = [*project.MIDDLEWARE[:-1], f"{__name__}.Own", project.MIDDLEWARE[-1]]
         _, kept = make()
     assert f"{__name__}.Own" in caplog.text
     _, headers, _ = await ask(kept, "GET", "/agent/threads/", authorization=token)
@@ -371,10 +328,3 @@ async def test_hook_that_fails_is_answered_as_usual(make, chains, token: str, mo
     monkeypatch.setattr(XFrameOptionsMiddleware, "process_response", fail)
     await compare(make(), token, REQUESTS["get"])
     assert chains
-
-
-def test_projects_middleware_is_known(make, caplog):
-    with caplog.at_level(logging.INFO, "agui.fast"):
-        _, kept = make()
-    assert not caplog.text
-    assert kept._middleware_chain.__name__ == "choose"

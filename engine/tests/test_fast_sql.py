@@ -113,62 +113,44 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_insert_writes_what_django_writes(model, parents, built):
+def test_statements_do_what_django_does(model, parents, built):
     chance = random.Random(model.__name__)  # noqa: S311
     for _ in range(30):
         columns = random_columns(model, chance, parents)
 
-        def write(by: Any, columns: Any = columns) -> Any:
+        def write(by: Callable[[Model], Any], columns: Any = columns) -> Any:
             by(row := model(**columns))
             assert (row._state.adding, row._state.db) == (False, "default")
             assert model.objects.filter(pk=row.pk).exists()
             return stored(model)
 
-        django_writes = undone(lambda: write(lambda row: row.save(force_insert=True)))
+        django_writes = undone(lambda: write(lambda row: row.save(force_insert=True)))  # noqa: B023
         built.clear()
         for by in (insert, lambda row: insert_all([row])):
             assert undone(lambda: write(by)) == django_writes  # noqa: B023
         assert built == []
 
-
-@pytest.mark.parametrize("model", MODELS)
-def test_update_writes_what_django_writes(model, parents, built):
-    chance = random.Random(model.__name__)  # noqa: S311
-    for _ in range(30):
-        row = model(**random_columns(model, chance, parents))
-        row.save(force_insert=True)
-        where = {"pk": row.pk}
-        for field in model._meta.concrete_fields:
-            value = getattr(row, field.attname)
-            if chance.random() < 0.3 and isinstance(value, str | int | UUID):
-                where[field.attname] = value
-        columns = random_columns(model, chance, parents)
-        columns.pop(model._meta.pk.attname, None)
-
-        def write(by: Any, where: Any = where, columns: Any = columns) -> Any:
-            return by(where, columns), stored(model)
-
-        django_writes = undone(lambda: write(lambda where, columns: model.objects.filter(**where).update(**columns)))  # noqa: B023
-        built.clear()
-        assert undone(lambda: write(lambda where, columns: update(model, columns, **where))) == django_writes  # noqa: B023
-        assert (django_writes[0], built) == (1, [])
-        row.delete()
-        assert update(model, columns, **where) == 0
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_select_reads_what_django_reads(model, parents):
-    chance = random.Random(model.__name__)  # noqa: S311
-    for _ in range(30):
-        row = model(**random_columns(model, chance, parents))
-        row.save(force_insert=True)
+        row = model(**columns)
+        insert(row)
         [read], expected = select(model, pk=row.pk), model.objects.get(pk=row.pk)
         for field in model._meta.concrete_fields:
             ours, djangos = getattr(read, field.attname), getattr(expected, field.attname)
             assert (ours, type(ours)) == (djangos, type(djangos))
         assert (read._state.adding, read._state.db) == (False, "default")
+
+        where = {"pk": row.pk}
+        for field in model._meta.concrete_fields:
+            value = getattr(row, field.attname)
+            if chance.random() < 0.3 and isinstance(value, str | int | UUID):
+                where[field.attname] = value
+        changed = random_columns(model, chance, parents)
+        changed.pop(model._meta.pk.attname, None)
+        django_writes = undone(lambda: (model.objects.filter(**where).update(**changed), stored(model)))  # noqa: B023
+        built.clear()
+        assert undone(lambda: (update(model, changed, **where), stored(model))) == django_writes  # noqa: B023
+        assert (django_writes[0], built) == (1, [])
         row.delete()
-        assert select(model, pk=expected.pk) == []
+        assert (update(model, changed, **where), select(model, pk=expected.pk)) == (0, [])
 
 
 def test_all_statements_are_plain():
@@ -229,7 +211,7 @@ def test_what_is_not_plain_goes_the_usual_way(columns, where, built):
     assert Run.objects.get().unpriced == 1
 
 
-def test_related_rows_go_the_usual_way(parents, built):
+def test_related_rows_and_other_databases_go_the_usual_way(parents, built, monkeypatch):
     thread = Thread(thread_id="t", scope="s", revision="1")
     message = Message(id="m", thread=thread, data="{}")
     insert(thread)
@@ -237,6 +219,11 @@ def test_related_rows_go_the_usual_way(parents, built):
     update(Run, {"owner": get_user_model().objects.get()}, thread_id="t")
     assert Message.objects.get().thread_id == thread.pk
     assert built == ["SQLInsertCompiler", "SQLUpdateCompiler"]
+    monkeypatch.setattr(connection, "vendor", "another")
+    insert(RunSpending(run=UUID(int=1), scope="s"))
+    update(RunSpending, {"scope": "t"}, pk=UUID(int=1))
+    assert [row.scope for row in select(RunSpending, pk=UUID(int=1))] == ["t"]
+    assert built == ["SQLInsertCompiler", "SQLUpdateCompiler"] * 2
 
 
 def test_a_save_of_its_own_is_called(monkeypatch):
@@ -250,14 +237,6 @@ def test_a_save_of_its_own_is_called(monkeypatch):
     insert(Run(thread_id="t", run_id="r"))
     assert saved == [{"force_insert": True}]
     assert Run.objects.count() == 1
-
-
-def test_another_database_goes_the_usual_way(monkeypatch, built):
-    monkeypatch.setattr(connection, "vendor", "another")
-    insert(RunSpending(run=UUID(int=1), scope="s"))
-    update(RunSpending, {"scope": "t"}, pk=UUID(int=1))
-    assert [row.scope for row in select(RunSpending, pk=UUID(int=1))] == ["t"]
-    assert built == ["SQLInsertCompiler", "SQLUpdateCompiler"]
 
 
 def test_a_failed_statement_spoils_its_transaction(parents):

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from django.db import connection, connections, transaction
 from django.db.backends.sqlite3.base import DatabaseWrapper
+from servers import wait_until
 
 from agui.blocking import workers
 from agui.blocking.executor import in_database, run_in_thread
@@ -121,13 +121,6 @@ async def give_up(tool: Any, begun: threading.Event) -> None:
     task = asyncio.create_task(run_in_thread(tool))
     await asyncio.to_thread(begun.wait, 60)
     task.cancel()
-
-
-def wait_until(condition: Any) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.mark.django_db(transaction=True)

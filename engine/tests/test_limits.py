@@ -20,7 +20,8 @@ from agui.runs import start
 from agui.runs.live import Follower, live
 from agui.testing import call, collect, read_frames, say, think, wait
 from tests import urls
-from tests.conftest import Client, run_input, script
+from tests.asking import ask
+from tests.conftest import Client, half_said, run_input, script
 
 MANY = 20
 
@@ -79,6 +80,7 @@ async def test_what_is_refused_takes_no_place(client: Client, settings):
     for _ in range(3):
         assert (await client.post(unusable)).status_code == 422
         assert (await client.post(run_input())).status_code == 422
+        assert (await client.get("threads/unknown/events/")).status_code == 404
     with script(say("Hi")):
         assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"
 
@@ -212,14 +214,6 @@ async def test_of_many_readers_as_many_are_served_as_may_be(client: Client, othe
             assert await collect(one) == whole
 
 
-async def test_a_reader_whose_request_fails_is_none(client: Client, settings):
-    settings.AGUI = {"MAX_READERS_PER_USER": 1}
-    for _ in range(3):
-        assert (await client.get("threads/unknown/events/")).status_code == 404
-    with script(say("Hi")):
-        assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"
-
-
 def test_readers_are_counted_while_others_leave(settings):
     """Django closes responses in threads."""
     settings.AGUI = {"MAX_READERS_PER_USER": 10_000}
@@ -250,31 +244,25 @@ def test_readers_are_counted_while_others_leave(settings):
 
 @asynccontextmanager
 async def a_run_on_its_way(client: Client, *more: Any) -> Any:
-    """A run in mid-answer; leaving, its client goes away."""
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("Half, "), wait(go_on, reached), say("whole.")], *more):
-        response = await client.post(run_input("Hi", messages=[{"id": "u1", "role": "user", "content": "Hi"}]))
+    """A run in mid-answer, whose client goes away."""
+    async with half_said(client, *more, messages=[{"id": "u1", "role": "user", "content": "Hi"}]) as (response, go_on):
         async with aclosing(read_frames(response)) as frames:
             await anext(frames)
-            await reached.wait()
         response.close()
         yield go_on
 
 
-async def test_a_run_that_nobody_reads_makes_way_for_the_next_turn(client: Client):
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_run_that_nobody_reads_makes_way_for_the_next_turn_and_for_the_same_again(client: Client, again):
+    message = {"id": "u1", "role": "user", "content": "Hi"} if again else {"id": "u2", "role": "user", "content": "Hey"}
     async with a_run_on_its_way(client, say("At your service.")):
-        events = await client.run("Something else")
+        events = await client.run(messages=[message])
     assert events[-1]["type"] == "RUN_FINISHED"
-    assert texts(await client.thread()) == ["Hi", "Half, ", "Something else", "At your service."]
+    said = texts(await client.thread())
+    assert said[-1] == "At your service."
+    assert again or said == ["Hi", "Half, ", "Hey", "At your service."]
     statuses = [run.status async for run in Run.objects.order_by("started_at")]
     assert statuses == [Run.Status.CANCELLED, Run.Status.FINISHED]
-
-
-async def test_the_same_message_may_be_tried_again_after_leaving(client: Client):
-    async with a_run_on_its_way(client, say("Whole at last.")):
-        events = await client.run(messages=[{"id": "u1", "role": "user", "content": "Hi"}])
-    assert events[-1]["type"] == "RUN_FINISHED"
-    assert texts(await client.thread())[-1] == "Whole at last."
 
 
 async def test_a_run_that_somebody_reads_does_not(client: Client):
@@ -356,28 +344,16 @@ async def test_a_waiting_stream_holds_no_thread_and_no_connection(client: Client
     monkeypatch.setattr(executor, "RELEASE_SECONDS", 0.05)
     go_on, before = asyncio.Event(), asgirefs_threads()
     application = ASGIHandler()
-    sent: list[list[bytes]] = [[] for _ in range(MANY)]
     started = [asyncio.Event() for _ in range(MANY)]
+    headers = {"authorization": client.http.defaults["authorization"], "content_type": "application/json"}
 
-    async def stream(number: int) -> None:
-        body = json.dumps(run_input("Hi", thread=f"t{number}")).encode()
-        received = asyncio.Queue[dict[str, Any]]()
-        received.put_nowait({"type": "http.request", "body": body})
+    async def stream(number: int) -> bytes:
+        def hear(message: Any) -> None:
+            if b"TEXT_MESSAGE_CONTENT" in message.get("body", b""):
+                started[number].set()
 
-        async def send(message: Any) -> None:
-            if message["type"] == "http.response.body":
-                sent[number].append(message.get("body", b""))
-                if b"TEXT_MESSAGE_CONTENT" in sent[number][-1]:
-                    started[number].set()
-
-        headers = [
-            (b"host", b"testserver"),
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"authorization", client.http.defaults["authorization"].encode()),  # type: ignore[typeddict-item]
-        ]
-        scope = {"type": "http", "method": "POST", "path": "/agent/", "query_string": b"", "headers": headers}
-        await application(scope, received.get, send)
+        body = json.dumps(run_input("Hi", thread=f"t{number}"))
+        return (await ask(application, "POST", "/agent/", body, hear=hear, **headers))[2]
 
     with script(*itertools.repeat([say("Half, "), wait(go_on), say("whole.")], MANY)):
         streams = [asyncio.create_task(stream(number)) for number in range(MANY)]
@@ -387,8 +363,8 @@ async def test_a_waiting_stream_holds_no_thread_and_no_connection(client: Client
             while asgirefs_threads() - before:  # noqa: ASYNC110 # they end by themselves
                 await asyncio.sleep(0.01)
         go_on.set()
-        await asyncio.gather(*streams)
-    assert all(b"whole." in b"".join(one) and b"RUN_FINISHED" in b"".join(one) for one in sent)
+        answers = await asyncio.gather(*streams)
+    assert all(b"whole." in answer and b"RUN_FINISHED" in answer for answer in answers)
 
 
 async def test_a_turn_needs_no_name_of_asgiref_that_is_not_documented(client: Client, monkeypatch):

@@ -1,6 +1,5 @@
 """A run waits for a database that is away, keeps what it has, and does nothing twice. A request does not wait."""
 
-import asyncio
 import sqlite3
 from contextlib import closing
 from typing import Any
@@ -14,9 +13,9 @@ from agui.contrib.spending.models import Spending
 from agui.models import AuditRecord, Run
 from agui.runs.drafts import checkpoints
 from agui.stores import rows
-from agui.testing import call, collect, say, wait
+from agui.testing import call, collect, say
 from agui.tools.audit import ModelAuditLogger
-from tests.conftest import Client, run_input, script
+from tests.conftest import Client, half_said, run_input, script
 
 pytestmark = pytest.mark.database
 
@@ -69,64 +68,50 @@ async def test_what_was_stored_although_the_answer_was_lost_is_stored_once(
         assert (await client.run("Well?"))[-1]["type"] == "RUN_FINISHED"
 
 
-async def test_another_writer_is_still_a_conflict(client: Client, monkeypatch: pytest.MonkeyPatch):
-    hold, reached = asyncio.Event(), asyncio.Event()
-    with script([say("Half"), wait(hold, reached)]):
-        response = await client.post(run_input("Go"))
-        await reached.wait()
+async def test_another_writer_is_still_a_conflict(client: Client):
+    async with half_said(client) as (response, go_on):
         assert (await client.http.delete("/agent/threads/t1/")).status_code == 204
-        hold.set()
+        go_on.set()
         events = await collect(response)
     assert events[-1]["type"] in ("RUN_ERROR", "RUN_FINISHED")
     assert (await client.get("threads/t1/")).status_code == 404
 
 
-async def test_a_run_waits_no_longer_than_the_setting_says(
+async def test_a_run_waits_no_longer_than_the_setting_says_and_a_request_not_at_all(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
 ):
+    away = Away(rows.write)
+    monkeypatch.setattr(rows, "write", away)
+    assert (await client.post(run_input("Go"))).status_code == 503
+    assert away.failed == 1
     settings.AGUI = {**settings.AGUI, "DATABASE_WAIT_SECONDS": 0}
-    monkeypatch.setattr(rows, "write", Away(rows.write, after=1, times=99))
+    monkeypatch.setattr(rows, "write", Away(away.real, after=1, times=99))
     with script(say("All of it")):
         events = await client.run("Go")
     assert events[-1]["code"] == "internal_error"
 
 
-async def test_a_request_does_not_wait(client: Client, monkeypatch: pytest.MonkeyPatch):
-    away = Away(rows.write)
-    monkeypatch.setattr(rows, "write", away)
-    assert (await client.post(run_input("Go"))).status_code == 503
-    assert away.failed == 1
-
-
 async def test_the_audit_trail_waits_too(client: Client, monkeypatch: pytest.MonkeyPatch):
-    away = Away(AuditRecord.objects.create)
-    monkeypatch.setattr(ModelAuditLogger, "record", lambda self, event: away(**record_of(event)))
+    away = Away(ModelAuditLogger.record)
+    monkeypatch.setattr(ModelAuditLogger, "record", lambda self, event: away(self, event))
     with script(call("echo", text="done"), say("Fine")):
         assert (await client.run("Go"))[-1]["type"] == "RUN_FINISHED"
     assert away.failed == 3
     assert [one.tool_name async for one in AuditRecord.objects.all()] == ["echo"]
 
 
-def record_of(event: Any) -> dict[str, Any]:
-    names = {field.name for field in AuditRecord._meta.concrete_fields}
-    return {name: value for name, value in vars(event).items() if name in names and value is not None}
-
-
 async def test_a_draft_that_could_not_be_written_is_written_later(client: Client, monkeypatch: pytest.MonkeyPatch):
-    hold, reached = asyncio.Event(), asyncio.Event()
     away = Away(agui.runs.drafts._write)
     monkeypatch.setattr(agui.runs.drafts, "_write", away)
     # The run's own writes would meet the database, too, and use up its failures.
     monkeypatch.setattr(agui.runs.drafts, "DRAFT_SECONDS", 3600)
-    with script([say("Half"), wait(hold, reached)]):
-        response = await client.post(run_input("Go"))
-        await reached.wait()
+    async with half_said(client) as (response, go_on):
         for _ in range(3):
             with pytest.raises(OperationalError):
                 await checkpoints.write()
         await checkpoints.write()
         assert "Half" in str((await Run.objects.aget()).draft)
-        hold.set()
+        go_on.set()
         await collect(response)
     assert away.failed == 3
 
@@ -160,19 +145,15 @@ async def test_all_of_a_run_waits_no_longer_than_once(settings: Any):
 @pytest.mark.parametrize(
     ("state", "away"),
     [
-        *(("57P01", True), ("08006", True), ("53300", True), ("40P01", True), (None, True)),
-        *(("42P01", False), ("57014", False)),
+        *((state, True) for state in ("57P01", "08006", "53300", "40P01", None)),
+        *((state, False) for state in ("42P01", "57014")),
     ],
 )
-def test_what_postgresql_refuses_is_not_asked_again(state: str | None, away: bool):
+def test_what_a_database_refuses_is_not_asked_again(state: str | None, away: bool):
     error = OperationalError("no")
     error.__cause__ = type("Cause", (Exception,), {"sqlstate": state})()
     assert is_away(error) is away
-
-
-def test_what_sqlite_refuses_is_not_asked_again():
     with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(sqlite3.OperationalError) as refused:
         connection.execute("SELECT * FROM nothing")
-    error = OperationalError("no such table")
     error.__cause__ = refused.value
     assert not is_away(error)

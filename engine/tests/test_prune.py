@@ -2,6 +2,7 @@
 
 import json
 import threading
+from contextlib import contextmanager
 from datetime import timedelta
 from importlib import import_module
 from io import StringIO
@@ -54,6 +55,19 @@ def ten_days(settings):
 
 def ago(days):
     return timezone.now() - timedelta(days=days)
+
+
+@contextmanager
+def failing(fails):
+    """Let the statements fail that this function, of the SQL and its parameters, says."""
+
+    def execute_or_fail(execute, sql, params, many, context):
+        if fails(sql, params):
+            raise DatabaseError("disk I/O error")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(execute_or_fail), pytest.raises(CommandError, match="log"):
+        yield
 
 
 def prune(**options):
@@ -121,23 +135,32 @@ def names(model, field="thread_id"):
     return sorted(model.objects.values_list(field, flat=True))
 
 
-def test_conversations_go_by_their_last_message():
-    save_thread("old", 11)
-    save_thread("young", 9)
-    save_run("old", 9)
-    save_run("young", 9)
-    assert counts(prune(conversations=10))["conversations"] == 1
-    assert names(Thread) == names(Run) == ["young"]
+def test_old_rows_go():
+    user = get_user_model().objects.create(username="ada")
+    for days, age in ((9, "young"), (11, "old")):
+        save_thread(age, days)
+        save_run(age, 9)
+        save_run(f"other {age}", days)
+        save_record(f"{age}", days)
+    tokens = {
+        "works": {"expires_at": None},
+        "expires": {"expires_at": ago(-1)},
+        "expired": {"expires_at": ago(29)},
+        "revoked": {"revoked_at": ago(29)},
+        "dead": {"expires_at": ago(31)},
+        "dead too": {"revoked_at": ago(31), "expires_at": ago(-99)},
+    }
+    for name, fields in tokens.items():
+        create_token(user, name)
+        ApiToken.objects.filter(name=name).update(**fields)
+    printed = counts(prune(conversations=10, runs=10, audit=10))
+    # Conversations go by their last message, runs and records by their beginning, tokens if they are dead for long.
+    assert printed["conversations"] == printed["runs"] == printed["records of tool calls"] == 1
+    assert printed["dead tokens"] == 2
+    assert names(Thread) == names(AuditRecord) == ["young"]
+    assert names(Run) == ["other young", "young"]
     assert set(names(Message, "thread__thread_id")) == {"young"}
-
-
-def test_runs_and_records_go_by_their_beginning():
-    for days in (9, 11):
-        save_run(f"{days}", days)
-        save_record(f"{days}", days)
-    printed = counts(prune(runs=10, audit=10))
-    assert (printed["runs"], printed["records of tool calls"]) == (1, 1)
-    assert names(Run) == names(AuditRecord) == ["9"]
+    assert names(ApiToken, "name") == ["expired", "expires", "revoked", "works"]
 
 
 def test_files_go_by_hours(media, settings):
@@ -146,22 +169,6 @@ def test_files_go_by_hours(media, settings):
     save_file("young", 0.4)
     assert counts(prune())["unused files"] == 1
     assert names(Attachment, "name") == files(media) == ["young"]
-
-
-def test_tokens_go_when_they_have_been_dead_for_long():
-    user = get_user_model().objects.create(username="ada")
-    for name, fields in {
-        "works": {"expires_at": None},
-        "expires": {"expires_at": ago(-1)},
-        "expired": {"expires_at": ago(29)},
-        "revoked": {"revoked_at": ago(29)},
-        "dead": {"expires_at": ago(31)},
-        "dead too": {"revoked_at": ago(31), "expires_at": ago(-99)},
-    }.items():
-        create_token(user, name)
-        ApiToken.objects.filter(name=name).update(**fields)
-    assert counts(prune())["dead tokens"] == 2
-    assert names(ApiToken, "name") == ["expired", "expires", "revoked", "works"]
 
 
 def test_by_default_only_unused_files_go(media):
@@ -197,8 +204,10 @@ def test_settings_give_the_ages(settings):
 def test_a_conversation_whose_run_is_on_stays(seen):
     save_thread("t", 11)
     save_run("t", 11, status=Run.Status.RUNNING, seen_at=ago(seen))
+    save_run("in a session", 11, status=Run.Status.RUNNING, seen_at=ago(seen))
     prune(conversations=10, runs=10)
-    assert names(Thread) == names(Run) == ([] if seen else ["t"])
+    assert names(Thread) == ([] if seen else ["t"])
+    assert names(Run) == ([] if seen else ["in a session", "t"])
 
 
 def test_a_run_that_somebody_else_claims_for_a_conversation_does_not_keep_it():
@@ -215,13 +224,6 @@ def test_what_a_dead_run_has_said_waits_for_its_thread():
         save_run(thread, 11, status=Run.Status.RUNNING, draft=["words"])
     prune(runs=10)
     assert names(Run) == ["t"]
-
-
-def test_a_run_in_a_session_s_conversation_stays_while_it_is_on():
-    for thread, seen in (("on", 0), ("dead", 0.5)):
-        save_run(thread, 11, status=Run.Status.RUNNING, seen_at=ago(seen))
-    prune(runs=10)
-    assert names(Run) == ["on"]
 
 
 def test_a_conversation_that_goes_on_meanwhile_stays():
@@ -260,9 +262,8 @@ def test_a_file_stays_as_long_as_a_conversation_names_it(media):
 
 def test_a_file_that_two_uploads_share_goes_with_the_last(media):
     one = save_file("same", 2)
-    Attachment.objects.create(
-        scope="alice", name="again", media_type="text/plain", size=1, digest="same", file=one.file.name
-    )
+    again = {"scope": "alice", "name": "again", "media_type": "text/plain", "size": 1}
+    Attachment.objects.create(**again, digest="same", file=one.file.name)
     prune()
     assert files(media) == ["same"]
     Attachment.objects.update(created_at=ago(2))
@@ -307,30 +308,23 @@ def test_files_that_a_session_s_conversations_name_stay(settings):
 def test_what_a_visitor_left_goes_when_his_session_has_ended(settings, engine):
     settings.SESSION_ENGINE = engine.__name__
     settings.SESSION_COOKIE_AGE = 10 * 24 * 3600
-    here = engine.SessionStore()
+    here, expired = engine.SessionStore(), db_sessions.SessionStore()
     here.create()
+    expired.set_expiry(ago(1))
+    expired.create()
     away = "0123456789abcdef0123456789abcdef"
     save_thread("here", 99, f"session:{here.session_key}")
+    save_thread("expired", 99, f"session:{expired.session_key}")
     save_thread("away", 11, f"session:{away}")
     save_thread("just left", 9, f"session:{away}")
     save_thread("a user's", 99, f"user:{get_user_model().objects.create(username='ada').pk}")
     save_thread("another's", 99, "session-like")
     save_run("away", 11, f"session:{away}")
     save_file("his", 2, ["away"])
-    assert counts(prune())["conversations of visitors who are gone"] == 1
+    assert counts(prune())["conversations of visitors who are gone"] == 2
     assert names(Thread) == ["a user's", "another's", "here", "just left"]
     assert not Run.objects.exists()
     assert not Attachment.objects.exists()
-
-
-def test_an_expired_session_has_ended(settings):
-    session = db_sessions.SessionStore()
-    session.set_expiry(ago(1))
-    session.create()
-    assert session.exists(session.session_key)
-    save_thread("t", 99, f"session:{session.session_key}")
-    prune()
-    assert names(Thread) == []
 
 
 def fill(settings):
@@ -379,27 +373,19 @@ def fill(settings):
 
 
 @pytest.mark.usefixtures("ten_days")
-def test_what_was_spent_outlives_the_runs(settings):
-    save_run(days=99)
-    save_spending(days=99)
-    prune(runs=10, conversations=10)
-    assert not Run.objects.exists()
-    assert Spending.objects.count() == 1
-    save_spending(days=9)
-    settings.AGUI = {"SPENDING": {"RETENTION_DAYS": 10}}
-    prune()
-    assert [spent.model for spent in Spending.objects.all()] == ["m9"]
-
-
-@pytest.mark.usefixtures("ten_days")
-def test_what_a_visitor_spent_goes_a_month_after_his_session(settings):
+def test_what_was_spent_outlives_the_runs_and_a_visitor_s_session_for_a_month(settings):
     settings.SESSION_COOKIE_AGE = 8 * 24 * 3600
+    save_run(days=99)
     for days in (9, 30, 33):
         save_spending("session:gone", days)
         save_spending("user:1", days)
-    prune()
+    prune(runs=10, conversations=10)
+    assert not Run.objects.exists()
     assert {spent.day for spent in Spending.objects.filter(scope="session:gone")} == {ago(d).date() for d in (9, 30)}
     assert Spending.objects.filter(scope="user:1").count() == 3
+    settings.AGUI = {"SPENDING": {"RETENTION_DAYS": 10}}
+    prune()
+    assert {spent.model for spent in Spending.objects.all()} == {"m9"}
 
 
 @pytest.mark.usefixtures("ten_days")
@@ -468,13 +454,7 @@ def test_few_reads_find_many_rows(monkeypatch):
 @pytest.mark.usefixtures("ten_days")
 def test_one_table_s_failure_stops_no_other(table, settings, caplog):
     fill(settings)
-
-    def fail(execute, sql, params, many, context):
-        if sql.startswith("DELETE") and f'"{table}"' in sql.partition("WHERE")[0]:
-            raise DatabaseError("disk I/O error")
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(fail), pytest.raises(CommandError, match="log"):
+    with failing(lambda sql, _: sql.startswith("DELETE") and f'"{table}"' in sql.partition("WHERE")[0]):
         prune(**ALL)
     assert "disk I/O error" in caplog.text
     old = {
@@ -492,13 +472,7 @@ def test_one_table_s_failure_stops_no_other(table, settings, caplog):
 @pytest.mark.usefixtures("ten_days")
 def test_what_can_t_be_counted_goes_all_the_same(settings, caplog):
     fill(settings)
-
-    def fail(execute, sql, params, many, context):
-        if '"agui_dashboard_runspan"' in sql:
-            raise DatabaseError("disk I/O error")
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(fail), pytest.raises(CommandError, match="log"):
+    with failing(lambda sql, _: '"agui_dashboard_runspan"' in sql):
         prune(**ALL)
     assert "disk I/O error" in caplog.text
     assert not AuditRecord.objects.filter(started_at__lt=ago(10)).exists()
@@ -509,16 +483,11 @@ def test_one_file_s_failure_stops_no_other(media, caplog):
         save_file(name, 2)
     broken = Attachment.objects.get(name="b").pk
 
-    def fail(execute, sql, params, many, context):
-        if (
-            sql.startswith('DELETE FROM "agui_attachments_attachment"')
-            and params
-            and str(params[0]).replace("-", "") == broken.hex
-        ):
-            raise DatabaseError("disk I/O error")
-        return execute(sql, params, many, context)
+    def fails(sql, params):
+        deletes = sql.startswith('DELETE FROM "agui_attachments_attachment"') and params
+        return deletes and str(params[0]).replace("-", "") == broken.hex
 
-    with connection.execute_wrapper(fail), pytest.raises(CommandError, match="log"):
+    with failing(fails):
         prune()
     assert names(Attachment, "name") == files(media) == ["b"]
     assert str(broken) in caplog.text

@@ -116,46 +116,32 @@ ENDING = ["UPDATE", "INSERT", "UPDATE", "SELECT", "INSERT"]
 
 
 async def test_a_turn_costs_the_same_on_a_short_and_on_a_long_thread(client: Client, statements):
-    with script(say("Fine"), say("Fine")):
+    edited = {"messages": [{"id": "u0", "role": "user", "content": "Another"}]}
+    with script(*[say("Fine")] * 4):
         short, long = [await turn_of(client, statements, length, text="Hello") for length in LENGTHS]
+        await Message.objects.all().adelete()
+        await Thread.objects.all().adelete()
+        edits = [await turn_of(client, statements, length, **edited) for length in LENGTHS]
     assert [word for word, _ in short] == [*READING, *BEGINNING, *ANSWERING, *ENDING]
     # One more: does the thread have the message already, farther back than the model reads?
     assert [word for word, _ in long] == [*READING, "SELECT", *BEGINNING, *ANSWERING, *ENDING]
     # Ids and times differ by a few characters.
     written = [sum(size for word, size in cost if word in ("INSERT", "UPDATE")) for cost in (short, long)]
     assert abs(written[0] - written[1]) < 50
+    assert [word for word, _ in edits[0]] == [word for word, _ in edits[1]]
 
 
-async def test_an_edit_costs_the_same(client: Client, statements):
-    edited = {"messages": [{"id": "u0", "role": "user", "content": "Another"}]}
-    with script(say("Fine"), say("Fine")):
-        short, long = [await turn_of(client, statements, length, **edited) for length in LENGTHS]
-    assert [word for word, _ in short] == [word for word, _ in long]
-
-
-async def test_load_costs_two_queries(statements):
-    store = await new_thread(100)
-    assert await words_of(statements, store.load("t", scope="alice")) == ["SELECT", "WITH"]
-
-
-async def test_a_save_of_what_was_loaded_costs_two_queries(statements):
-    store = await new_thread(100)
-    conversation = await store.load("t")
-    conversation.messages.extend(turn(100))
-    assert await words_of(statements, store.save(conversation, scope="alice")) == ["UPDATE", "INSERT"]
-    conversation.messages.extend(turn(101))
-    assert await words_of(statements, store.save(conversation, scope="alice")) == ["UPDATE", "INSERT"]
-
-
-async def test_a_save_by_another_store_costs_four(statements):
-    conversation = await (await new_thread(100)).load("t")
-    conversation.messages.extend(turn(100))
-    words = await words_of(statements, ModelConversationStore().save(conversation, scope="alice"))
-    assert words == ["SELECT", "UPDATE", "INSERT"]
-
-
-async def test_first_save_costs_three_queries(statements):
+async def test_loading_and_saving_cost_few_queries(statements):
     assert await words_of(statements, new_thread(2)) == ["SELECT", "INSERT", "INSERT"]
+    store = await new_thread(100, "long")
+    conversation = await store.load("long")
+    assert await words_of(statements, store.load("long", scope="alice")) == ["SELECT", "WITH"]
+    for number in (100, 101):
+        conversation.messages.extend(turn(number))
+        assert await words_of(statements, store.save(conversation, scope="alice")) == ["UPDATE", "INSERT"]
+    conversation.messages.extend(turn(102))
+    another = ModelConversationStore()
+    assert await words_of(statements, another.save(conversation, scope="alice")) == ["SELECT", "UPDATE", "INSERT"]
 
 
 async def test_delete_costs_the_same(statements):

@@ -37,7 +37,7 @@ from agui.runs.live import live
 from agui.runs.processes import process_name
 from agui.testing import collect, event_types, read_frames, say, wait
 from tests.clock import Clock
-from tests.conftest import Client, run_input, script
+from tests.conftest import Client, half_said, run_input, script
 
 Thread = get_conversation_model()
 
@@ -160,10 +160,16 @@ async def body_of(response: Any) -> bytes:
     return b"".join([chunk async for chunk in response])
 
 
+async def started(processes: Processes) -> RunLog:
+    """A log without a run."""
+    log, _ = await processes.reserve("user:1", "t1", "same")
+    log.start()
+    log.append(b"id: 1\ndata: {}\n\n")
+    return log
+
+
 async def test_a_run_is_followed_elsewhere_to_the_same_bytes(client: Client, processes: Processes):
-    go_on = asyncio.Event()
-    with script([say("one "), wait(go_on), say("two")]):
-        response = await client.post(run_input("Hi"))
+    async with half_said(client) as (response, go_on):
         with processes.elsewhere():
             assert (await client.thread())["running"] is True
             follower = await client.get("threads/t1/events/")
@@ -188,16 +194,18 @@ async def test_following_elsewhere_resumes_after_the_last_event(client: Client, 
                 assert [frame async for frame in frames] == everything[position + 1 :]
 
 
-async def test_a_run_is_stopped_from_elsewhere(client: Client, processes: Processes):
-    reached = asyncio.Event()
-    with script([say("Half"), wait(asyncio.Event(), reached)]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
+@pytest.mark.parametrize("by", ["request", "copy of the log"])
+async def test_a_run_is_stopped_from_elsewhere(client: Client, processes: Processes, by: str):
+    async with half_said(client) as (response, _):
         with processes.elsewhere():
-            assert (await client.http.post("/agent/threads/t1/cancel/")).status_code == 202
+            if by == "request":
+                assert (await client.http.post("/agent/threads/t1/cancel/")).status_code == 202
+            else:
+                replica = await processes.find(f"user:{client.user.pk}", "t1")
+                await asyncio.to_thread(replica.stop)  # As Django closes a response
         events = await asyncio.wait_for(collect(response), 60)
     assert events[-1]["outcome"] == {"type": "cancelled"}
-    assert (await client.thread())["messages"][-1]["content"] == "Half"
+    assert (await client.thread())["messages"][-1]["content"] == "Half, "
 
 
 @pytest.mark.parametrize(("reader", "asked"), [(None, 1), (0, 1), (1, 1), (1, 0)])
@@ -222,17 +230,6 @@ async def test_a_run_makes_way_for_the_next_turn_if_nobody_reads_it_anywhere(
         assert (await collect(answer if reader is None else follower))[-1]["type"] == "RUN_FINISHED"
     statuses = [run.status async for run in Run.objects.order_by("started_at")]
     assert statuses == (["cancelled", "finished"] if reader is None else ["finished"])
-
-
-async def test_a_copy_of_a_log_stops_its_run(client: Client, processes: Processes):
-    reached = asyncio.Event()
-    with script([say("Half"), wait(asyncio.Event(), reached)]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
-        with processes.elsewhere():
-            replica = await processes.find(f"user:{client.user.pk}", "t1")
-        await asyncio.to_thread(replica.stop)  # As Django closes a response
-        assert (await asyncio.wait_for(collect(response), 60))[-1]["outcome"] == {"type": "cancelled"}
 
 
 async def test_the_same_request_elsewhere_runs_once(client: Client, processes: Processes):
@@ -283,29 +280,19 @@ async def test_the_next_turn_may_go_elsewhere_at_once(client: Client, processes:
     assert len((await client.thread())["messages"]) == 6
 
 
-async def test_nobody_finds_the_run_of_another(client: Client, other_client: Client, processes: Processes):
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("Secret"), wait(go_on, reached)]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
-        with processes.elsewhere():
+async def test_nobody_finds_the_run_of_another_user_or_project(
+    client: Client, other_client: Client, processes: Processes, settings
+):
+    scope = f"user:{client.user.pk}"
+    async with half_said(client) as (response, go_on):
+        with processes.elsewhere() as logs:
             assert (await other_client.get("threads/t1/events/")).status_code == 404
             assert (await other_client.http.post("/agent/threads/t1/cancel/")).status_code == 404
-        go_on.set()
-        assert (await collect(response))[-1]["type"] == "RUN_FINISHED"
-
-
-async def test_another_project_on_the_same_redis_does_not_meet_it(client: Client, processes: Processes, settings):
-    go_on = asyncio.Event()
-    with script([say("ours"), wait(go_on)]):
-        response = await client.post(run_input("Hi"))
-        scope = f"user:{client.user.pk}"
-        settings.SECRET_KEY = "another project's, which has a user of this number as well"
-        with processes.elsewhere() as logs:
+            settings.SECRET_KEY = "another project's, which has a user of this number as well"
             assert await logs.find(scope, "t1") is None
             assert await logs.stop(scope, "t1") is False
         go_on.set()
-        assert b"RUN_FINISHED" in await body_of(response)
+        assert (await collect(response))[-1]["outcome"] == {"type": "success"}
 
 
 async def test_who_waits_elsewhere_is_told_of_a_refusal(client: Client, other_client: Client, processes: Processes):
@@ -339,10 +326,7 @@ async def test_the_limit_of_a_user_holds_over_all_processes(
 async def test_nothing_is_left_of_a_thread_that_is_deleted_elsewhere(
     client: Client, processes: Processes, server: RedisServer
 ):
-    reached = asyncio.Event()
-    with script([say("My secret"), wait(asyncio.Event(), reached)]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
+    async with half_said(client) as (response, _):
         with processes.elsewhere():
             assert (await client.http.delete("/agent/threads/t1/")).status_code == 204
         await asyncio.wait_for(collect(response), 60)
@@ -356,9 +340,7 @@ async def test_nothing_is_left_of_a_thread_that_is_deleted_elsewhere(
 async def test_what_redis_has_of_a_thread_goes_with_it_even_if_it_was_away_when_that_was_deleted(
     processes: Processes, server: RedisServer
 ):
-    log, _ = await processes.reserve("user:1", "t1", "same")
-    log.start()
-    log.append(b"id: 1\ndata: secret\n\n")
+    log = await started(processes)
     await pushed(processes)
     with server.client() as redis:
         assert redis.exists(f"agui:log:{log.key}")
@@ -400,10 +382,7 @@ async def test_what_is_in_redis_goes_by_itself_and_names_nobody(
 async def test_a_run_survives_a_redis_that_forgets_everything(
     client: Client, processes: Processes, server: RedisServer
 ):
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("one "), wait(go_on, reached), say("two")]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
+    async with half_said(client) as (response, go_on):
         with processes.elsewhere():
             early = await client.get("threads/t1/events/")
         with server.client() as redis:
@@ -418,10 +397,7 @@ async def test_a_run_survives_a_redis_that_forgets_everything(
 async def test_runs_go_on_while_redis_is_away_and_are_read_elsewhere_when_it_is_back(
     client: Client, processes: Processes, server: RedisServer
 ):
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("one "), wait(go_on, reached), say("two")], say("alone")):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
+    async with half_said(client, say("alone")) as (response, go_on):
         with processes.elsewhere():
             early = await client.get("threads/t1/events/")
         server.stop()
@@ -436,7 +412,7 @@ async def test_runs_go_on_while_redis_is_away_and_are_read_elsewhere_when_it_is_
         go_on.set()
         whole, seen = await asyncio.wait_for(asyncio.gather(body_of(response), body_of(early)), 60)
     assert seen == whole
-    assert (await client.thread())["messages"][-1]["content"] == "one two"
+    assert (await client.thread())["messages"][-1]["content"] == "Half, whole."
 
 
 async def test_nobody_waits_for_long_for_a_redis_that_hangs(
@@ -479,10 +455,7 @@ async def test_a_redis_that_is_full_stops_nobody(client: Client, processes: Proc
 async def test_readers_of_a_dead_process_are_told(
     client: Client, processes: Processes, server: RedisServer, forgets: bool
 ):
-    reached = asyncio.Event()
-    with script([say("Half"), wait(asyncio.Event(), reached)]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
+    async with half_said(client) as (response, _):
         with processes.elsewhere():
             follower = await client.get("threads/t1/events/")
         lines = aiter(follower)
@@ -500,7 +473,7 @@ async def test_readers_of_a_dead_process_are_told(
             for number in (len(log.frames) + 1, 999):
                 late = await client.get("threads/t1/events/", **{"Last-Event-ID": f"{log.key}:{number}"})
                 assert (await body_of(late)).count(b'"code":"interrupted"') == 1
-            assert (await client.thread())["messages"][-1]["content"] == "Half"
+            assert (await client.thread())["messages"][-1]["content"] == "Half, "
         log.stop()
         await collect(response)
 
@@ -547,10 +520,7 @@ async def test_who_reads_a_run_that_nobody_else_has_heard_of_is_told(
 async def test_who_reads_a_run_that_is_out_of_reach_is_to_come_again(
     client: Client, processes: Processes, server: RedisServer
 ):
-    reached = asyncio.Event()
-    with script([say("Half"), wait(asyncio.Event(), reached)]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
+    async with half_said(client) as (response, _):
         log = await die(processes)
         await Run.objects.aupdate(process="another host/1/abc")  # Nothing can look at it.
         with server.client() as redis:
@@ -562,45 +532,37 @@ async def test_who_reads_a_run_that_is_out_of_reach_is_to_come_again(
         await collect(response)
 
 
-async def test_another_process_goes_on_with_a_log(processes: Processes):
-    log, _ = await processes.reserve("user:1", "t1", "same")
-    log.start()
-    log.append(b"id: 1\ndata: {}\n\n")
-    replica = await processes.hand_over(log)
+@pytest.mark.parametrize("is_away", [False, True])
+async def test_another_process_goes_on_with_a_log_even_if_redis_was_away_when_it_was_left(
+    processes: Processes, is_away: bool
+):
+    log = await started(processes)
+    if is_away:
+        await processes.mirror.push()
+        processes.server._away_until = math.inf  # As after a moment in which the event loop stood still
+        with pytest.raises(Unavailable):
+            await processes.hand_over(log)
+        processes.server._away_until = 0.0
+    else:
+        replica = await processes.hand_over(log)
     with processes.elsewhere() as logs:
         adopted = await logs.adopt(log.key, "user:1", "t1", "same")
         assert adopted.frames == log.frames
         adopted.append(b"id: 2\ndata: {}\n\n")
         await logs.mirror.push()
         logs.close(adopted)
+    if is_away:
+        replica = await processes.find("user:1", "t1")
     async with asyncio.timeout(60):
         frames = b"".join([chunk async for chunk in replica.follow()])
     assert frames == b"".join(adopted.frames)
-
-
-async def test_a_log_is_left_to_another_process_even_while_redis_is_away(processes: Processes):
-    log, _ = await processes.reserve("user:1", "t1", "same")
-    log.start()
-    processes.server._away_until = math.inf  # As after a moment in which the event loop stood still
-    with pytest.raises(Unavailable):
-        await processes.hand_over(log)
-    processes.server._away_until = 0.0
-    with processes.elsewhere() as logs:
-        adopted = await logs.adopt(log.key, "user:1", "t1", "same")
-        adopted.append(b"id: 1\ndata: {}\n\n")
-        logs.close(adopted)
-    found = await processes.find("user:1", "t1")
-    async with asyncio.timeout(60):
-        assert [frame async for frame in found.follow()] == adopted.frames
 
 
 @pytest.mark.parametrize("is_silent", [False, True], ids=["", "whose own lock has run out"])
 async def test_a_process_that_comes_back_adds_nothing_to_a_log_that_another_goes_on_with(
     processes: Processes, is_silent
 ):
-    frozen, _ = await processes.reserve("user:1", "t1", "same")
-    frozen.start()
-    frozen.append(b"id: 1\ndata: {}\n\n")
+    frozen = await started(processes)
     await processes.mirror.push()
     ended_for: list[str] = []
     frozen.fail = ended_for.append
@@ -618,9 +580,7 @@ async def test_a_process_that_comes_back_adds_nothing_to_a_log_that_another_goes
 
 
 async def test_a_process_that_was_silent_goes_on_with_its_log_and_takes_its_thread_again(processes: Processes):
-    log, _ = await processes.reserve("user:1", "t1", "same")
-    log.start()
-    log.append(b"id: 1\ndata: {}\n\n")
+    log = await started(processes)
     await processes.mirror.push()
     lock = ThreadKeys.for_thread("user:1", "t1").lock
     failed: list[str] = []
@@ -634,21 +594,16 @@ async def test_a_process_that_was_silent_goes_on_with_its_log_and_takes_its_thre
     assert failed == []
 
 
-async def test_what_has_ended_is_not_stopped_though_redis_has_not_heard_of_its_end(processes: Processes):
+@pytest.mark.parametrize("is_deleted", [False, True])
+async def test_what_has_ended_is_not_found_though_redis_has_not_heard_of_its_end(processes: Processes, is_deleted):
     log, _ = await processes.reserve("user:1", "t1", "same")
     processes.here._tasks[0].cancel()  # What tells Redis
     log.start()
+    if is_deleted:
+        await processes.forget("user:1", "t1")
     processes.close(log)
-    assert not await processes.stop("user:1", "t1")
-
-
-async def test_what_was_deleted_is_not_followed_though_redis_has_not_heard_of_its_end(processes: Processes):
-    log, _ = await processes.reserve("user:1", "t1", "same")
-    processes.here._tasks[0].cancel()
-    log.start()
-    await processes.forget("user:1", "t1")
-    processes.close(log)
-    assert await processes.find("user:1", "t1") is None
+    asked = processes.find if is_deleted else processes.stop
+    assert not await asked("user:1", "t1")
 
 
 async def test_who_still_asks_when_connections_are_closed_gets_an_answer_and_leaves_none_open(server: RedisServer):

@@ -12,7 +12,7 @@ from agui.runs.live import live
 from agui.runs.shutdown import Shutdown
 from agui.testing import call, collect, say, wait
 from tests import urls
-from tests.conftest import Client, run_input, script
+from tests.conftest import Client, half_said, run_input, script
 
 pytestmark = pytest.mark.database
 
@@ -32,14 +32,13 @@ def ended(monkeypatch) -> Any:
     signal.signal(signal.SIGTERM, before)
 
 
-async def test_short_runs_finish_and_the_server_waits_for_them(client: Client, ended):
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("Half, "), wait(go_on, reached), say("whole.")]):
-        response = await client.post(run_input("Hi"))
-        reading = asyncio.create_task(collect(response))
-        await reached.wait()
+async def test_short_runs_finish_and_new_ones_are_refused_meanwhile(client: Client, ended):
+    async with half_said(client) as (response, go_on):
         signal.raise_signal(signal.SIGTERM)
-        await asyncio.sleep(0)
+        reading = asyncio.create_task(collect(response))
+        refused = await client.post(run_input("Me too", thread="t2"))
+        assert (refused.status_code, refused.json()["error"], refused["Retry-After"]) == (503, "at_capacity", "1")
+        assert (await client.thread())["running"] is True
         assert not ended.done()
         go_on.set()
         assert (await reading)[-1]["type"] == "RUN_FINISHED"
@@ -81,21 +80,6 @@ async def test_a_tool_that_hangs_holds_nothing_up(client: Client, ended, setting
     assert (await Run.objects.aget()).status == Run.Status.INTERRUPTED
 
 
-async def test_meanwhile_new_runs_are_refused_and_all_else_is_answered(client: Client, ended):
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    with script([say("Half, "), wait(go_on, reached), say("whole.")]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
-        signal.raise_signal(signal.SIGTERM)
-        refused = await client.post(run_input("Me too", thread="t2"))
-        assert (refused.status_code, refused.json()["error"], refused["Retry-After"]) == (503, "at_capacity", "1")
-        assert (await client.thread())["running"] is True
-        go_on.set()
-        await collect(response)
-        response.close()
-        await asyncio.wait_for(ended, 60)
-
-
 async def test_a_reader_that_does_not_read_is_not_waited_for(client: Client, ended):
     with script(say("Hi")):
         response = await client.post(run_input("Hi"))
@@ -117,10 +101,7 @@ async def test_a_reader_of_another_process_is_let_go(client: Client, ended):
 
 
 async def test_a_second_signal_ends_the_server_at_once(client: Client, ended):
-    reached = asyncio.Event()
-    with script([say("Half"), wait(asyncio.Event(), reached)]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
+    async with half_said(client) as (response, _):
         signal.raise_signal(signal.SIGTERM)
         assert not ended.done()
         signal.raise_signal(signal.SIGTERM)

@@ -21,14 +21,8 @@ IPV6 += [ip_address(text) for text in ("2001:db8::", "2001:db8::1", "::", "::1",
 def forms(address: IPv4Address | IPv6Address) -> Iterator[str]:
     """The ways in which proxies write an address."""
     bracketed, port = f"[{address}]", chance.randrange(65536)
-    yield from (
-        f"{address}",
-        f" {address} ",
-        bracketed,
-        f'"{bracketed}"',
-        f"{bracketed}:{port}",
-        f'"{bracketed}:{port}"',
-    )
+    with_port = f"{bracketed}:{port}"
+    yield from (f"{address}", f" {address} ", bracketed, f'"{bracketed}"', with_port, f'"{with_port}"')
     if isinstance(address, IPv4Address):
         yield f"{address}:{port}"
     else:

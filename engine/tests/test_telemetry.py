@@ -57,13 +57,21 @@ def not_for_the_whole_process(monkeypatch):
     monkeypatch.setattr(telemetry.trace, "set_tracer_provider", lambda _: None)
 
 
-@pytest.fixture
-def exported(settings):
-    settings.AGUI = {"OBSERVE": {"TELEMETRY": True}}
+@contextmanager
+def exporting(settings, **options):
+    settings.AGUI = {"OBSERVE": {"TELEMETRY": True, **options}}
     seen = Exported()
     telemetry.start(processor=SimpleSpanProcessor(seen.exporter), reader=seen.reader)
-    yield seen
-    telemetry.stop()
+    try:
+        yield seen
+    finally:
+        telemetry.stop()
+
+
+@pytest.fixture
+def exported(settings):
+    with exporting(settings) as seen:
+        yield seen
 
 
 @contextmanager
@@ -124,13 +132,20 @@ async def test_a_run_is_one_tree_of_spans_below_the_request_that_asked(client: C
     }
 
 
-async def test_without_a_traceparent_each_run_is_a_trace_of_its_own(client: Client, exported):
-    with script(say("One"), say("Two")):
-        await client.run("Hi")
-        await client.run("Hi")
+async def test_without_a_traceparent_each_run_is_a_trace_of_its_own_and_measured(client: Client, exported, caplog):
+    with script([say("Half"), fail(RuntimeError("The cable is cut."))], call("wipe"), say("Hello")):
+        for number in range(3):
+            await client.run("Hi", thread=f"t{number}")
     roots = [span for span in exported.exporter.get_finished_spans() if span.name == "agui.run"]
-    assert [span.parent for span in roots] == [None, None]
-    assert len({span.context.trace_id for span in roots}) == 2
+    assert [span.parent for span in roots] == [None] * 3
+    assert len({span.context.trace_id for span in roots}) == 3
+    measured = exported.metrics()
+    ends = {point["attributes"]["agui.run.status"]: point for point in measured["agui.run.duration"]}
+    assert {how: point["count"] for how, point in ends.items()} == {"failed": 1, "paused": 1, "finished": 1}
+    assert "gen_ai.client.token.usage" in measured
+    assert "user.id" not in json.dumps(measured)
+    # Generators must be closed where they were opened, also when a run is stopped in the middle.
+    assert [record for record in caplog.records if record.name.startswith("opentelemetry")] == []
 
 
 async def test_nothing_that_is_said_is_exported(client: Client, exported):
@@ -145,14 +160,8 @@ async def test_nothing_that_is_said_is_exported(client: Client, exported):
 
 
 async def test_what_is_said_is_exported_if_the_project_wants_it(client: Client, settings):
-    settings.AGUI = {"OBSERVE": {"TELEMETRY": True, "CONTENT": True}}
-    seen = Exported()
-    telemetry.start(processor=SimpleSpanProcessor(seen.exporter), reader=seen.reader)
-    try:
-        with script(call("echo", text="sesame-argument"), say("sesame-answer")):
-            await client.run("sesame-prompt")
-    finally:
-        telemetry.stop()
+    with exporting(settings, CONTENT=True) as seen, script(call("echo", text="sesame-argument"), say("sesame-answer")):
+        await client.run("sesame-prompt")
     for word in ("sesame-prompt", "sesame-argument", "sesame-answer"):
         assert word in "".join(span.to_json() for span in seen.exporter.get_finished_spans())
 
@@ -175,8 +184,7 @@ async def test_an_error_tells_its_trace_to_the_client_and_to_the_log(client: Cli
 
 async def test_an_error_without_telemetry_has_no_trace(client: Client):
     with script(fail(RuntimeError("The cable is cut."))):
-        events = await client.run("Hi")
-    assert "traceId" not in events[-1]["metadata"]
+        assert "traceId" not in (await client.run("Hi"))[-1]["metadata"]
 
 
 async def test_a_stopped_run_ends_its_span(client: Client, exported, settings):
@@ -185,25 +193,6 @@ async def test_a_stopped_run_ends_its_span(client: Client, exported, settings):
         events = await client.run("Hi")
     assert events[-1]["code"] == "output_limit"
     assert exported.spans["agui.run"].attributes["error.type"] == "output_limit"
-
-
-async def test_runs_and_tokens_are_measured(client: Client, exported):
-    with script(say("Hello"), fail(RuntimeError("The cable is cut."))):
-        await client.run("Hi")
-        await client.run("Hi")
-    measured = exported.metrics()
-    ends = {point["attributes"]["agui.run.status"]: point for point in measured["agui.run.duration"]}
-    assert {how: point["count"] for how, point in ends.items()} == {"finished": 1, "failed": 1}
-    assert "gen_ai.client.token.usage" in measured
-    assert "user.id" not in json.dumps(measured)
-
-
-async def test_pydantic_ai_logs_no_trouble_with_its_spans(client: Client, exported, caplog):
-    """Its generators must be closed where they were opened, also when a run is stopped in the middle."""
-    with script([say("Half"), fail(RuntimeError("cut"))], call("wipe"), say("Hello")):
-        await client.run("Hi")
-        await client.run("Hi")
-    assert [record for record in caplog.records if record.name.startswith("opentelemetry")] == []
 
 
 async def test_a_collector_gets_all_when_the_server_ends(client: Client, settings, monkeypatch):
@@ -256,14 +245,11 @@ def test_a_signal_that_nobody_wants_goes_nowhere(settings, monkeypatch):
         telemetry.stop()
 
 
-def test_a_trace_goes_on_in_another_process(exported):
+def test_a_trace_goes_on_in_another_process_unless_there_is_a_span(exported):
     with telemetry.continued({"traceparent": TRACEPARENT}):
         headers = telemetry.carrier()
     assert headers["traceparent"] == TRACEPARENT
     assert telemetry.carrier() == {}
-
-
-def test_a_span_that_is_there_goes_before_a_header(exported):
     tracer = telemetry.start().spans.get_tracer("test")
     with tracer.start_as_current_span("request") as span, telemetry.continued({"traceparent": TRACEPARENT}):
         assert f"{span.get_span_context().trace_id:032x}" in telemetry.carrier()["traceparent"]

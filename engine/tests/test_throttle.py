@@ -46,7 +46,7 @@ async def test_above_the_rate_a_request_is_refused_and_told_when_to_come_back(cl
         assert await statuses(client, 3) == [200, 200, 429]
 
 
-async def test_no_window_of_time_has_more_than_the_limit(settings, clock):
+def test_no_window_of_time_has_more_than_the_limit(clock):
     granted: list[float] = []
     window = throttle.Window.from_rate("user", "one", "7/minute")
     for _ in range(3000):
@@ -59,7 +59,7 @@ async def test_no_window_of_time_has_more_than_the_limit(settings, clock):
     assert min(late - early for early, late in zip(granted, granted[7:], strict=False)) >= 60
 
 
-async def test_the_time_to_wait_is_enough_and_no_longer_than_the_window(clock):
+def test_the_time_to_wait_is_enough_and_no_longer_than_the_window(clock):
     window = throttle.Window.from_rate("user", "one", "3/hour")
     for _ in range(3):
         assert window.take(clock.time()) == 0
@@ -76,21 +76,21 @@ async def test_of_many_at_once_no_more_get_through(client: Client, settings):
     assert sorted(response.status_code for response in responses) == [200] * 3 + [429] * 17
 
 
-async def test_other_tokens_of_a_user_are_the_same_user(client: Client, settings):
-    settings.AGUI = {"THROTTLE": {"USER": "3/day"}}
-    another = await sync_to_async(Client)(client.user)
-    with script(*itertools.repeat(say("Hi"), 5)):
-        assert await statuses(client, 2) == [200, 200]
-        assert await statuses(another, 2) == [200, 429]
-
-
-async def test_a_token_has_a_rate_of_its_own(client: Client, other_client: Client, settings):
-    settings.AGUI = {"THROTTLE": {"USER": "3/day", "TOKEN": "2/day"}}
+@pytest.mark.parametrize(
+    ("rates", "first", "second"),
+    [
+        ({"USER": "3/day"}, [200, 200], [200, 429]),
+        # What the first was refused, it has not taken from its user.
+        ({"USER": "3/day", "TOKEN": "2/day"}, [200, 200, 429, 429], [200, 429]),
+    ],
+    ids=["one of the user's", "one of each token"],
+)
+async def test_the_tokens_of_a_user_share_a_rate(client: Client, other_client: Client, settings, rates, first, second):
+    settings.AGUI = {"THROTTLE": rates}
     another = await sync_to_async(Client)(client.user)
     with script(*itertools.repeat(say("Hi"), 9)):
-        assert await statuses(client, 4) == [200, 200, 429, 429]
-        # What the first was refused, it has not taken from its user.
-        assert await statuses(another, 2) == [200, 429]
+        assert await statuses(client, len(first)) == first
+        assert await statuses(another, len(second)) == second
         assert (await ask(other_client, 9)).status_code == 200
 
 
@@ -118,17 +118,11 @@ async def test_what_is_refused_before_takes_nothing(client: Client, settings):
         assert await statuses(client, 2) == [200, 429]
 
 
-async def test_a_refused_body_is_not_read(client: Client, settings):
-    settings.AGUI = {"THROTTLE": {"USER": "1/day"}}
-    with script(say("Hi")):
-        assert await statuses(client, 1) == [200]
-    assert (await client.post("not JSON")).status_code == 429
-
-
-async def test_reading_is_not_throttled(client: Client, settings):
+async def test_a_refused_body_is_not_read_and_reading_is_not_throttled(client: Client, settings):
     settings.AGUI = {"THROTTLE": {"USER": "1/day"}}
     with script(say("Hi")):
         assert await statuses(client, 2) == [200, 429]
+    assert (await client.post("not JSON")).status_code == 429
     for path in ("threads/", "threads/t0/", "threads/t0/events/"):
         assert (await client.get(path)).status_code == 200
 

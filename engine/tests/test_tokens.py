@@ -31,11 +31,8 @@ async def user_of(text):
 
 
 async def test_token_finds_its_user(user, token):
-    assert await user_of(token[1]) == user
-
-
-async def test_scheme_is_case_insensitive(user, token):
-    assert await token_user(request_with(f"bEARER  {token[1]} ")) == user
+    for scheme in ("Bearer ", "bEARER  "):
+        assert await token_user(request_with(f"{scheme}{token[1]} ")) == user
 
 
 @pytest.mark.parametrize("header", [None, "", "Basic YTpi", "Token agt_x", "Bearerx"])
@@ -43,29 +40,25 @@ async def test_no_bearer_token_is_nobody(header, db):
     assert await token_user(request_with(header)) is None
 
 
-@pytest.mark.parametrize("text", ["", "agt_", "agt_wrong", "é", "a\x00b", "x" * 10_000])
+@pytest.mark.parametrize("text", ["", "agt_", "agt_wrong", "é", "a\x00b", "x" * 10_000, "the digest"])
 async def test_unknown_token_is_refused(text, token):
     with pytest.raises(Unauthorized):
-        await user_of(text)
+        await user_of(token[0].digest if text == "the digest" else text)
 
 
-async def test_digest_is_not_a_token(token):
-    with pytest.raises(Unauthorized):
-        await user_of(token[0].digest)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"expires_at": timezone.now()},
-        {"revoked_at": timezone.now()},
-        {"expires_at": timezone.now() - timedelta(days=1)},
-    ],
-)
-async def test_expired_or_revoked_token_is_refused(token, change):
-    await ApiToken.objects.aupdate(**change)
-    with pytest.raises(Unauthorized):
-        await user_of(token[1])
+async def test_expired_or_revoked_token_is_refused_in_the_same_words(token):
+    refusals = set()
+    for text, change in (
+        ("agt_no", {}),
+        (token[1], {"expires_at": timezone.now()}),
+        (token[1], {"expires_at": timezone.now() - timedelta(days=1)}),
+        (token[1], {"expires_at": None, "revoked_at": timezone.now()}),
+    ):
+        await ApiToken.objects.aupdate(**change)
+        with pytest.raises(Unauthorized) as refusal:
+            await user_of(text)
+        refusals.add(str(refusal.value))
+    assert len(refusals) == 1
 
 
 async def test_inactive_user_is_refused(user, token):
@@ -75,21 +68,7 @@ async def test_inactive_user_is_refused(user, token):
         await user_of(token[1])
 
 
-async def test_every_refusal_reads_the_same(user, token):
-    messages = set()
-    for text, change in [
-        ("agt_no", {}),
-        (token[1], {"expires_at": timezone.now()}),
-        (token[1], {"revoked_at": timezone.now()}),
-    ]:
-        await ApiToken.objects.aupdate(**change)
-        with pytest.raises(Unauthorized) as refusal:
-            await user_of(text)
-        messages.add(str(refusal.value))
-    assert len(messages) == 1
-
-
-def test_only_the_digest_is_kept(token):
+def test_only_the_digest_is_kept(user, token):
     row, text = token
     stored = ApiToken.objects.values().get()
     assert text not in repr(stored)
@@ -97,9 +76,6 @@ def test_only_the_digest_is_kept(token):
     assert text.startswith("agt_")
     assert stored["prefix"] == text[:12]
     assert row.user_id == stored["user_id"]
-
-
-def test_tokens_differ(user):
     assert len({create_token(user)[1] for _ in range(50)}) == 50
 
 
@@ -174,16 +150,12 @@ def test_command_prints_the_token_alone_on_its_last_line(user):
     assert "ada" in err
 
 
-def test_command_for_an_unknown_user_says_the_cure(db):
-    with pytest.raises(CommandError, match="createsuperuser"):
-        run_command("nobody")
-
-
-def test_command_for_an_inactive_user_says_the_cure(user):
+def test_command_for_an_unknown_or_inactive_user_says_the_cure(user):
     user.is_active = False
     user.save()
-    with pytest.raises(CommandError, match="activate"):
-        run_command("ada")
+    for name, cure in (("nobody", "createsuperuser"), ("ada", "activate")):
+        with pytest.raises(CommandError, match=cure):
+            run_command(name)
 
 
 @pytest.mark.parametrize("options", [("--days", "0"), ("--days", "-3"), ("--days", "x"), ("--name", "n" * 101)])
@@ -200,17 +172,12 @@ def revoke(*arguments):
 
 
 @pytest.mark.parametrize("given", [lambda text: text[:12], lambda text: text])
-def test_token_is_revoked_by_its_prefix(user, other, given):
+def test_token_is_revoked_by_its_prefix_or_with_all_of_its_user(user, other, given):
     text = create_token(user)[1]
-    kept = create_token(user)[0]
+    kept = [create_token(owner)[0] for owner in (user, user, other)]
     assert revoke(given(text)) == "Tokens revoked: 1."
     assert revoke(given(text)) == "Tokens revoked: 0."
-    assert set(ApiToken.objects.filter(revoked_at=None)) == {kept}
-
-
-def test_all_tokens_of_a_user_are_revoked(user, other):
-    for owner in (user, user, other):
-        create_token(owner)
+    assert set(ApiToken.objects.filter(revoked_at=None)) == set(kept)
     assert revoke("--user", "ada") == "Tokens revoked: 2."
     assert [token.user for token in ApiToken.objects.filter(revoked_at=None)] == [other]
 

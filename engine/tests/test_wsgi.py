@@ -2,7 +2,6 @@
 
 import logging
 
-import pytest
 from django.test import Client
 
 from agui.http.tokens import create_token
@@ -13,13 +12,9 @@ from tests.conftest import run_input, script
 Thread = get_conversation_model()
 
 
-@pytest.fixture
-def wsgi(user) -> Client:
-    """Django's synchronous client, whose requests take the way of WSGI."""
-    return Client(headers={"Authorization": f"Bearer {create_token(user)[1]}"})
-
-
-def test_run_is_refused_before_it_begins(wsgi, caplog):
+def test_run_is_refused_before_it_begins_and_all_else_is_answered(user, caplog):
+    """Django's synchronous client takes the way of WSGI."""
+    wsgi = Client(headers={"Authorization": f"Bearer {create_token(user)[1]}"})
     with script(say("Hello")) as model, caplog.at_level(logging.ERROR, "agui.views"):
         response = wsgi.post("/agent/", run_input("Hello"), content_type="application/json")
     assert (response.status_code, response.json()["error"]) == (500, "needs_asgi")
@@ -30,13 +25,8 @@ def test_run_is_refused_before_it_begins(wsgi, caplog):
     assert not model.requests
     assert not Run.objects.exists()
     assert not Thread.objects.exists()
-
-
-def test_what_is_kept_can_still_be_read(wsgi):
     assert wsgi.get("/agent/threads/").json()["threads"] == []
     assert wsgi.get("/agent/tools/").status_code == 200
-
-
-def test_callers_without_a_token_learn_nothing_of_the_server(transactional_db):
+    # Callers without a token learn nothing of the server.
     response = Client().post("/agent/", run_input("Hello"), content_type="application/json")
     assert response.status_code == 401
