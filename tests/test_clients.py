@@ -51,10 +51,7 @@ def expiring_project(scripted_project: LiveProject) -> Iterator[LiveProject]:
 
 @pytest.fixture(scope="session")
 def other_token(scripted_project: LiveProject) -> str:
-    """A token of somebody else."""
-    code = "from users.models import User; User.objects.get_or_create(username='somebody_else')"
-    scripted_project.manage("shell", "-v", "0", "-c", code)
-    return scripted_project.manage("create_token", "somebody_else").splitlines()[-1]
+    return scripted_project.token_of("somebody_else")
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +100,7 @@ def verdicts(run_suite, scripted_project: LiveProject) -> dict[tuple[str, Scenar
     """How scenarios ended ("ok" or "not ok") through the proxy, by client, scenario and what broke the streams."""
 
     def play(client: str, scenario: Scenario) -> dict[tuple[str, Scenario, str], str]:
-        chosen = [name for name, (_, one, clients) in MUTATIONS.items() if one == scenario and client in clients]
+        chosen = [name for name, one in MUTATIONS.items() if one.scenario == scenario and client in one.clients]
         result = run_suite(
             client,
             f"--test-name-pattern=: {re.escape(scenario.name)}$",

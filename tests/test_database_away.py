@@ -1,13 +1,10 @@
 """PostgreSQL is restarted in the middle of runs: they wait for it, and nothing that was said or done is lost."""
 
 import ast
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from conftest import ROOT, furnish_project
 from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
 from servers import serve, wait_until
 from test_kill import Watched, check_records, kept, read_thread
@@ -31,13 +28,8 @@ def server() -> Iterator[PostgreSQL]:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
-def test_runs_wait_for_a_database_that_is_away(
-    rendered, environment: Path, tmp_path: Path, server: PostgreSQL, mode: str
-):
-    project = tmp_path / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    shutil.copytree(ROOT / "tests/fixtures/killed", project, dirs_exist_ok=True)
+def test_runs_wait_for_a_database_that_is_away(furnished, server: PostgreSQL, mode: str):
+    project = furnished("killed")
     (project / "effects").touch()
     url = server.create("away")
     with serve(project, DJANGO_SETTINGS_MODULE="killed_settings", DATABASE_URL=url) as live:

@@ -3,7 +3,6 @@
 import json
 import random
 import re
-import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, furnish_project
 from daily import at_night
 from postgresql import PostgreSQL
-from servers import LiveProject, events, run_input, serve, wait_until
+from servers import LiveProject, events, run_input, serve, text_of, wait_until
 
 pytestmark = pytest.mark.servers
 
@@ -26,12 +24,9 @@ CALLS = (["a"], ["b", "long c"], [])
 
 
 @pytest.fixture
-def make_live(rendered, environment: Path, tmp_path: Path) -> Callable[..., Any]:
+def make_live(furnished: Callable[..., Path]) -> Callable[..., Any]:
     def make_live(**settings: str):
-        project = tmp_path / "project"
-        shutil.copytree(rendered["demo"], project)
-        furnish_project(project, environment)
-        shutil.copytree(ROOT / "tests/fixtures/killed", project, dirs_exist_ok=True)
+        project = furnished("killed")
         (project / "effects").touch()
         return serve(project, DJANGO_SETTINGS_MODULE="killed_settings", **settings)
 
@@ -75,11 +70,10 @@ class Watched:
 
 
 def read_thread(live: LiveProject, thread_id: str) -> list[dict[str, Any]]:
-    status, text = live.client(live.token).fetch("GET", f"/agent/threads/{thread_id}/")
-    if status == 404:
+    client = live.client(live.token)
+    if client.fetch("GET", f"/agent/threads/{thread_id}/")[0] == 404:
         return []
-    assert status == 200, text
-    thread = json.loads(text)
+    thread = client.thread(thread_id)
     assert thread["running"] is False
     return thread["messages"]
 
@@ -88,7 +82,7 @@ def go_on(live: LiveProject, thread_id: str) -> None:
     """Take the next turn."""
     stream = live.client(live.token).run("next", threadId=thread_id)
     assert stream[-1]["type"] == "RUN_FINISHED", stream[-1]
-    assert "".join(event["delta"] for event in stream if event["type"] == "TEXT_MESSAGE_CONTENT") == "Fine."
+    assert text_of(stream) == "Fine."
 
 
 def kept(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:

@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -12,25 +11,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from itertools import count
-from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
-from conftest import ROOT, furnish_project
 from nginx import find_nginx, nginx
 from postgresql import PostgreSQL
-from redis_server import RedisServer, find_redis
-from servers import HANG_SECONDS, Client, Daphne, run_input, serve, wait_until
+from redis_server import RedisServer
+from servers import HANG_SECONDS, Client, Daphne, run_input, serve, text_of, wait_until
 
-pytestmark = [
-    pytest.mark.servers,
-    pytest.mark.skipif(not find_redis(), reason="Redis is not installed"),
-    pytest.mark.skipif(not find_nginx(), reason="nginx is not installed"),
-]
+pytestmark = [pytest.mark.servers, pytest.mark.skipif(not find_nginx(), reason="nginx is not installed")]
 
 KILLS = int(os.environ.get("KILLS", "6"))
 READERS = 4
+ENDS = ("RUN_FINISHED", "RUN_ERROR")
 
 
 @dataclass
@@ -53,16 +47,10 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(
-    rendered, environment: Path, postgresql_server: PostgreSQL, tmp_path_factory: pytest.TempPathFactory
+    furnished, postgresql_server: PostgreSQL, redis: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
-    directory = tmp_path_factory.mktemp("processes")
-    project = directory / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    shutil.copytree(ROOT / "tests/fixtures/killed", project, dirs_exist_ok=True)
+    project = furnished("killed")
     (project / "effects").touch()
-    redis = RedisServer(directory)
-    redis.start()
     settings = {
         "DJANGO_SETTINGS_MODULE": "killed_settings",
         "DATABASE_URL": postgresql_server.create("processes"),
@@ -70,11 +58,9 @@ def site(
         "DEBUG": "1",
     }
     with ExitStack() as stack:
-        stack.callback(redis.stop)
         processes = [stack.enter_context(serve(project, Daphne, **settings)) for _ in range(2)]
-        (directory / "nginx").mkdir()
         ports = [process.port for process in processes]
-        port = stack.enter_context(nginx(project / "nginx.conf", ports, directory / "nginx"))
+        port = stack.enter_context(nginx(project / "nginx.conf", ports, tmp_path_factory.mktemp("nginx")))
         yield Site(processes, postgresql_server, redis, port, processes[0].token)
 
 
@@ -91,7 +77,7 @@ class Reading:
 
     @property
     def has_ended(self) -> bool:
-        return bool(self.frames) and self.last["type"] in ("RUN_FINISHED", "RUN_ERROR")
+        return bool(self.frames) and self.last["type"] in ENDS
 
     @property
     def last(self) -> dict[str, Any]:
@@ -149,12 +135,11 @@ class Reading:
             numbers = numbers[:-1]
         assert numbers == list(range(1, len(numbers) + 1))
         assert len({frame_id.rpartition(":")[0] for frame_id, _ in self.frames}) == 1
-        ends = [event for _, event in self.frames if event["type"] in ("RUN_FINISHED", "RUN_ERROR")]
-        assert len(ends) == 1
+        assert sum(event["type"] in ENDS for _, event in self.frames) == 1
 
     @property
     def text(self) -> str:
-        return "".join(event["delta"] for _, event in self.frames if event["type"] == "TEXT_MESSAGE_CONTENT")
+        return text_of([event for _, event in self.frames])
 
 
 def in_background(pool: ThreadPoolExecutor, site: Site, process: int | None, text: str, thread_id: str) -> Reading:
@@ -163,12 +148,6 @@ def in_background(pool: ThreadPoolExecutor, site: Site, process: int | None, tex
     reading.reader = pool.submit(reading.read, site.client(process), "POST", run_input(text, threadId=thread_id))
     assert reading.begun.wait(HANG_SECONDS)
     return reading
-
-
-def read_thread(site: Site, process: int | None, thread_id: str) -> dict[str, Any]:
-    status, text = site.client(process).fetch("GET", f"/agent/threads/{thread_id}/")
-    assert status == 200, text
-    return json.loads(text)
 
 
 def answers_in(thread: dict[str, Any]) -> list[str]:
@@ -182,7 +161,7 @@ def contents(thread: dict[str, Any]) -> list[str]:
 def test_a_run_is_followed_through_the_other_process(site: Site):
     with ThreadPoolExecutor() as pool:
         first = in_background(pool, site, 0, "slow follow", "followed")
-        assert read_thread(site, 1, "followed")["running"] is True
+        assert site.client(1).thread("followed")["running"] is True
         second = Reading("followed").read_to_the_end(site.client(1))
     first.check()
     assert second.frames == first.frames
@@ -198,7 +177,7 @@ def test_a_run_is_stopped_through_the_other_process(site: Site):
         assert site.client(1).fetch("POST", "/agent/threads/stopped/cancel/")[0] == 202
         reading.read_to_the_end(site.client(1))
     assert reading.last["type"] == "RUN_FINISHED", reading.last  # Nothing else ends it
-    thread = read_thread(site, 1, "stopped")
+    thread = site.client(1).thread("stopped")
     assert (thread["running"], "".join(answers_in(thread))) == (False, reading.text)
 
 
@@ -228,15 +207,13 @@ def test_redis_is_restarted_in_mid_run(site: Site):
         site.redis.start()
     assert first.last["type"] == "RUN_FINISHED"
     assert second.frames == first.frames
-    assert contents(read_thread(site, 1, "restarted"))[0] == "slow restart"
+    assert contents(site.client(1).thread("restarted"))[0] == "slow restart"
     assert Reading("restarted").read_to_the_end(site.client(1)).frames == first.frames
     assert has_redis(site, 1) is True
 
 
 def has_redis(site: Site, process: int) -> bool:
-    status, health = site.client(process).fetch("GET", "/healthz")
-    assert status == 200
-    return json.loads(health)["redis"]
+    return site.client(process).read("/healthz")["redis"]
 
 
 def test_a_process_that_was_taken_for_dead_changes_nothing_when_it_is_back(site: Site):
@@ -255,7 +232,7 @@ def test_a_process_that_was_taken_for_dead_changes_nothing_when_it_is_back(site:
         stopped.read_to_the_end(site.client(0))
     assert (stopped.last["type"], stopped.last["code"]) == ("RUN_ERROR", "interrupted")
     for process in range(2):
-        thread = read_thread(site, process, "zombie")
+        thread = site.client(process).thread("zombie")
         assert thread["running"] is False
         assert contents(thread)[-2:] == ["next", "Fine."]
         assert contents(thread).count("next") == 1
@@ -313,7 +290,7 @@ def next_turn(site: Site, thread_id: str) -> None:
 
 def check_thread(site: Site, reading: Reading) -> None:
     """What a thread has of a run is what its reader was shown of it, except the last moments of a killed process."""
-    thread = read_thread(site, None, reading.thread_id)
+    thread = site.client().thread(reading.thread_id)
     messages = thread["messages"]
     assert (thread["running"], messages[0]["content"]) == (False, f"slow {reading.thread_id}")
     answers = answers_in(thread)

@@ -2,35 +2,20 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from cache import cached
+from cache import python_with
 from conftest import ROOT
 from servers import free_port, is_listening, project_environment, wait_until
 
 pytestmark = pytest.mark.clients
 
 FILES = ROOT / "tests/python_client"
-SCENARIOS = [
-    "text",
-    "streamed",
-    "turns",
-    "server",
-    "client",
-    "mixed",
-    "mixed_reversed",
-    "chain",
-    "parallel",
-    "approved",
-    "edited",
-    "denied",
-    "error",
-    "state",
-]
+SCENARIOS = ["text", "streamed", "turns", "server", "client", "mixed", "mixed_reversed", "chain", "parallel"]
+SCENARIOS += ["approved", "edited", "denied", "error", "state"]
 # Tools of Microsoft's server don't see the state, and it tells of no usage.
 PLAYED = {"pydantic_server": [*SCENARIOS, "state_both_ways", "usage"], "microsoft_server": SCENARIOS}
 
@@ -38,14 +23,7 @@ PLAYED = {"pydantic_server": [*SCENARIOS, "state_both_ways", "usage"], "microsof
 @pytest.fixture(scope="session")
 def microsoft_server() -> Path:
     """Python with Microsoft's server, which asks for an older ag-ui-protocol than the project."""
-    requirements = FILES / "microsoft.txt"
-
-    def install(venv: Path) -> None:
-        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
-        command = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-r", requirements]
-        subprocess.run(command, check=True)
-
-    return cached("microsoft-server", f"{sys.version}\n{requirements.read_text()}", install) / "bin/python"
+    return python_with("microsoft-server", (FILES / "microsoft.txt").read_text())
 
 
 @pytest.fixture(scope="session")
@@ -54,27 +32,23 @@ def pydantic_server(environment: Path) -> Path:
 
 
 @contextmanager
-def running(python: Path, server: str, log: Path) -> Iterator[str]:
+def running(python: Path, log: Path, *arguments: str) -> Iterator[str]:
     """Run one of the servers; yields its URL."""
     port = free_port()
     with log.open("wb") as stream:
-        process = subprocess.Popen(
-            [python, f"{server}.py", str(port)], cwd=FILES, env=project_environment(), stdout=stream, stderr=stream
-        )
-    try:
-        wait_until_listening(port, process, log)
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        process.kill()
-        process.wait()
+        command = [python, *arguments, str(port)]
+        process = subprocess.Popen(command, cwd=FILES, env=project_environment(), stdout=stream, stderr=stream)
 
-
-def wait_until_listening(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     def is_up() -> bool:
         assert process.poll() is None, log.read_text()
         return is_listening(port)
 
-    wait_until(is_up, failure_message=log.read_text)
+    try:
+        wait_until(is_up, failure_message=log.read_text)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture(scope="session")
@@ -88,7 +62,7 @@ def verdicts(
     found = {}
     for server, names in PLAYED.items():
         log = tmp_path_factory.mktemp(server) / "log"
-        with running(request.getfixturevalue(server), server, log) as url:
+        with running(request.getfixturevalue(server), log, f"{server}.py") as url:
             played = subprocess.run(
                 # Without compiled modules: other tests read this project.
                 [environment / "bin/python", "-B", FILES / "scenarios.py", url, *names],

@@ -8,26 +8,23 @@ import asyncio
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from conftest import ROOT, furnish_project
 from gates import Point, fetch, gates
 from postgresql import PostgreSQL
 from queue_talks import Talk, user_texts
-from redis_server import RedisServer, find_redis
-from servers import HANG_SECONDS, Daphne, events, free_port, project_environment, run_input, serve
+from redis_server import RedisServer
+from servers import HANG_SECONDS, Daphne, events, free_port, run_input, serve
 
-pytestmark = [pytest.mark.servers, pytest.mark.skipif(not find_redis(), reason="Redis is not installed")]
+pytestmark = pytest.mark.servers
 
 AT_ONCE = 8
 MESSAGES = 14
@@ -43,15 +40,7 @@ class Worker:
         self.live = live
 
     def start(self) -> None:
-        with (self.live.path / "worker.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [self.live.path / ".venv/bin/python", "manage.py", "agent_worker"],
-                cwd=self.live.path,
-                env=project_environment(**self.live.settings),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+        self.process = self.live.begin_worker()
 
     def end(self) -> None:
         self.process.kill()
@@ -147,42 +136,39 @@ class Site:
             raise errors[0]
 
 
-@contextmanager
-def serving(project: Path, database: str, *, workers: int = 0) -> Iterator[Site]:
-    redis = RedisServer(project)
-    redis.start()
-    port = free_port()
-    settings = {
-        "DJANGO_SETTINGS_MODULE": "queued_settings",
-        "AGENT_MODEL": "python:gated.model",
-        "GATES_PORT": str(port),
-        "DATABASE_URL": database,
-        "REDIS_URL": redis.url,
-    }
-    if workers:
-        settings["RUN_EXECUTOR"] = "dbos"
-    with ExitStack() as stack:
-        stack.callback(redis.stop)
-        servers = [stack.enter_context(serve(project, Daphne, **settings)) for _ in range(2)]
-        executing = [Worker(servers[0]) for _ in range(workers)]
-        for worker in executing:
-            worker.start()
-            stack.callback(worker.end)
-        yield Site(servers, executing, port)
+Serving = Callable[..., AbstractContextManager[Site]]
 
 
 @pytest.fixture(scope="module")
-def project(rendered, environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = tmp_path_factory.mktemp("queued") / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    shutil.copytree(ROOT / "tests/fixtures/queued", project, dirs_exist_ok=True)
-    return project
+def serving(furnished, postgresql_server: PostgreSQL) -> Serving:
+    """Serve a project with a database of this name, and with so many workers."""
+    project = furnished("queued")
+
+    @contextmanager
+    def serving(database: str, *, workers: int = 0) -> Iterator[Site]:
+        port, redis = free_port(), RedisServer(project)
+        settings = {
+            "DJANGO_SETTINGS_MODULE": "queued_settings",
+            "AGENT_MODEL": "python:gated.model",
+            "GATES_PORT": str(port),
+            "DATABASE_URL": postgresql_server.create(database),
+            "REDIS_URL": redis.url,
+            **({"RUN_EXECUTOR": "dbos"} if workers else {}),
+        }
+        with redis, ExitStack() as stack:
+            servers = [stack.enter_context(serve(project, Daphne, **settings)) for _ in range(2)]
+            executing = [Worker(servers[0]) for _ in range(workers)]
+            for worker in executing:
+                worker.start()
+                stack.callback(worker.end)
+            yield Site(servers, executing, port)
+
+    return serving
 
 
 @pytest.fixture(scope="module")
-def site(project: Path, postgresql_server: PostgreSQL) -> Iterator[Site]:
-    with serving(project, postgresql_server.create("queued")) as site:
+def site(serving: Serving) -> Iterator[Site]:
+    with serving("queued") as site:
         yield site
 
 
@@ -206,8 +192,8 @@ def test_none_of_a_thousand_messages_is_lost_or_read_twice(site: Site):
 
 
 @pytest.mark.nightly
-def test_none_of_a_thousand_messages_is_lost_or_read_twice_with_workers(project: Path, postgresql_server: PostgreSQL):
-    with serving(project, postgresql_server.create("queued_for_workers"), workers=2) as site:
+def test_none_of_a_thousand_messages_is_lost_or_read_twice_with_workers(serving: Serving):
+    with serving("queued_for_workers", workers=2) as site:
         run(site.play(seed_of_now(), TALKS, MESSAGES, disturbing=0.03))
 
 
@@ -220,13 +206,7 @@ class Job:
     def __init__(self, site: Site, thread: str, mode: str, text: str) -> None:
         live = site.servers[0]
         command = ["manage.py", "tell_agent", live.username, thread, mode, text]
-        self.process = subprocess.Popen(
-            [live.path / ".venv/bin/python", *command],
-            cwd=live.path,
-            env=project_environment(**live.settings),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-        )
+        self.process = live.begin(*command, stdout=subprocess.PIPE)
 
     async def line(self) -> dict[str, Any]:
         assert self.process.stdout

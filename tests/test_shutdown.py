@@ -1,7 +1,5 @@
 """The server is told to end in mid-run, as with every deploy: nothing is lost, and everybody is told."""
 
-import json
-import shutil
 import socket
 import sqlite3
 from collections.abc import Iterator
@@ -12,9 +10,8 @@ from threading import Event
 from typing import Any
 
 import pytest
-from conftest import furnish_project
 from daily import at_night
-from servers import HANG_SECONDS, LiveProject, events, is_listening, run_input, serve, text_of, wait_until
+from servers import HANG_SECONDS, PRODUCTION, LiveProject, events, is_listening, run_input, serve, text_of, wait_until
 
 pytestmark = pytest.mark.servers
 
@@ -77,14 +74,7 @@ from config.settings import *
 ROOT_URLCONF = "ending_urls"
 AGUI = {{"SHUTDOWN_SECONDS": {FINISH_SECONDS}}}
 """
-SETTINGS = {
-    "AGENT_MODEL": "python:speaking.model",
-    "DJANGO_SETTINGS_MODULE": "ending_settings",
-    "DEBUG": "0",
-    "SECRET_KEY": "only-for-this-test-on-the-loopback-interface-0123456789",
-    "ALLOWED_HOSTS": "127.0.0.1",
-    "SECURE_SSL_REDIRECT": "0",
-}
+SETTINGS = PRODUCTION | {"AGENT_MODEL": "python:speaking.model", "DJANGO_SETTINGS_MODULE": "ending_settings"}
 
 
 class Served(LiveProject):
@@ -128,14 +118,9 @@ def statuses(project: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def live(rendered, environment: Path, tmp_path: Path) -> Iterator[LiveProject]:
-    project = tmp_path / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    (project / "speaking.py").write_text(MODEL)
+def live(furnished) -> Iterator[LiveProject]:
+    project = furnished(speaking=MODEL, ending_settings=PROJECT_SETTINGS, ending_urls=URLS)
     (project / "nothing").touch()
-    (project / "ending_settings.py").write_text(PROJECT_SETTINGS)
-    (project / "ending_urls.py").write_text(URLS)
     with serve(project, Served, **SETTINGS) as live:
         yield live
 
@@ -145,9 +130,8 @@ def test_a_deploy_loses_nothing(live: Served):
         long = end_in_mid_run(live)
         live.server = following
         live.start()
-        thread = json.loads(live.client(live.token).fetch("GET", "/agent/threads/long/")[1])
         # And what was about to be sent.
-        assert thread["messages"][-1]["content"].startswith(text_of(long))
+        assert live.client(live.token).thread("long")["messages"][-1]["content"].startswith(text_of(long))
         assert live.client(live.token).run("nothing", threadId="long")[-1]["type"] == "RUN_FINISHED"
 
 

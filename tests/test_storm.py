@@ -1,18 +1,14 @@
 """Many clients at once, two server processes, one PostgreSQL: every message is there, in order, once."""
 
-import json
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Barrier
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
-from conftest import furnish_project
 from postgresql import PostgreSQL
-from servers import LiveProject, events, run_input, serve
+from servers import PRODUCTION, LiveProject, events, run_input, serve
 
 pytestmark = pytest.mark.nightly
 
@@ -38,26 +34,17 @@ async def answer(messages, info):
 
 model = FunctionModel(stream_function=answer)
 """
-SETTINGS = {
-    "AGENT_MODEL": "python:answering.model",
-    "DEBUG": "0",
-    "SECRET_KEY": "only-for-this-test-on-the-loopback-interface-0123456789",
-    "ALLOWED_HOSTS": "127.0.0.1",
-    "SECURE_SSL_REDIRECT": "0",
-    "LOG_LEVEL": "WARNING",
-}
 
 
 @pytest.fixture(scope="module")
-def servers(
-    rendered, environment: Path, postgresql_server: PostgreSQL, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[LiveProject, LiveProject]]:
+def servers(furnished, postgresql_server: PostgreSQL) -> Iterator[tuple[LiveProject, LiveProject]]:
     """Two processes that serve one project."""
-    project = tmp_path_factory.mktemp("storm") / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    (project / "answering.py").write_text(MODEL)
-    settings = SETTINGS | {"DATABASE_URL": postgresql_server.create("storm")}
+    project = furnished(answering=MODEL)
+    settings = PRODUCTION | {
+        "AGENT_MODEL": "python:answering.model",
+        "DATABASE_URL": postgresql_server.create("storm"),
+        "LOG_LEVEL": "WARNING",
+    }
     with serve(project, **settings) as one, serve(project, **settings) as other:
         yield one, other
 
@@ -80,9 +67,7 @@ def take_turn(live: LiveProject, token: str, thread_id: str, text: str) -> list[
 
 
 def read_thread(live: LiveProject, token: str, thread_id: str) -> list[Said]:
-    status, text = live.client(token).fetch("GET", f"/agent/threads/{thread_id}/")
-    assert status == 200, text
-    thread = json.loads(text)
+    thread = live.client(token).thread(thread_id)
     assert thread["running"] is False
     return [Said(message["id"], message["role"], message["content"]) for message in thread["messages"]]
 
@@ -116,8 +101,7 @@ def test_a_storm_of_clients_loses_nothing(servers: tuple[LiveProject, LiveProjec
     for token, said in zip(tokens, everything, strict=True):
         for number, (thread_id, messages) in enumerate(said.items()):
             assert read_thread(servers[number % 2], token, thread_id.replace(" ", "-")) == messages
-        listed = json.loads(servers[0].client(token).fetch("GET", "/agent/threads/?limit=100")[1])["threads"]
-        assert len(listed) == len(said)
+        assert len(servers[0].client(token).read("/agent/threads/?limit=100")["threads"]) == len(said)
 
 
 class Writer:
