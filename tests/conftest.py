@@ -262,10 +262,10 @@ def element_modules(package: Path = ENGINE) -> list[Path]:
     return [path for path in modules if path.parent.name != "languages"]
 
 
-def npm_install(package: Path, *options: str) -> Path | None:
-    """The packages that a package.json names, kept until it changes; None without npm."""
+def npm_install(package: Path, *options: str) -> Path:
+    """The packages that a package.json names, kept until it changes. Skips the test if npm is not there."""
     if not shutil.which("npm"):
-        return None
+        pytest.skip("npm is not on the PATH")
 
     def install(directory: Path) -> None:
         directory.mkdir()
@@ -367,14 +367,18 @@ def site(bake_to_serve: Callable[[str], Path]) -> Iterator[LiveProject]:
         yield live
 
 
-@pytest.fixture(scope="session")
-def postgresql_server() -> Iterator[PostgreSQL]:
+def own_postgresql(*options: str) -> Iterator[PostgreSQL]:
     tools = find_postgresql()
     if tools is None:
         pytest.skip("PostgreSQL is not installed")
-    # What a crash of the machine would lose is lost anyway.
-    with postgresql(tools, "fsync=off", parent=find_memory()) as server:
+    with postgresql(tools, *options, parent=find_memory()) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgreSQL]:
+    # What a crash of the machine would lose is lost anyway.
+    yield from own_postgresql("fsync=off")
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import socket
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -152,7 +153,7 @@ def snake_case(value: Any) -> Any:
         return [snake_case(item) for item in value]
     if isinstance(value, dict):
         return {
-            "".join(f"_{c.lower()}" if c.isupper() else c for c in key) if key.isascii() else key: snake_case(inner)
+            re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", key) if key.isascii() else key: snake_case(inner)
             for key, inner in value.items()
         }
     return value

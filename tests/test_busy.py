@@ -10,17 +10,17 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 import pytest
 from elsewhere import elsewhere, send_signal
 from postgresql import PostgreSQL
+from reading import Reading
 from redis_server import RedisServer
-from servers import HANG_SECONDS, Client, Daphne, events, free_port, run_input, serve, wait_until
+from servers import HANG_SECONDS, Client, Daphne, free_port, run_input, serve, wait_until
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly, pytest.mark.alone]
 
@@ -117,19 +117,13 @@ class Site:
         return wait_until(lambda: self.effects_of(run))[0][2]
 
 
-@dataclass
-class Run:
+class Run(Reading):
     """A run as a client sees it that follows it through a process that nothing disturbs."""
 
-    site: Site
-    kind: str
-    name: str
-    through: str
-    thread_id: str = ""
-    stream: list[dict[str, Any]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.thread_id = f"thread-{self.name}"
+    def __init__(self, site: Site, kind: str, name: str) -> None:
+        super().__init__(f"thread-{name}")
+        self.site, self.kind, self.name = site, kind, name
+        self.client = site.clients["watcher"]
 
     def begin(self, process: str) -> "Run":
         body = run_input(f"{self.kind} {self.name}", threadId=self.thread_id)
@@ -139,17 +133,8 @@ class Run:
         return self
 
     def follow(self) -> "Run":
-        """Read to the end, from the beginning."""
-
-        def ends() -> bool:
-            path = f"/agent/threads/{self.thread_id}/events/"
-            with suppress(OSError, HTTPException), self.site.clients[self.through].open("GET", path) as response:
-                self.stream = list(events(response))
-            return bool(self.stream) and self.stream[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")
-
-        # One process may have to do with all runs one after the other.
-        seconds = HANG_SECONDS + 10 * BUSY_SECONDS
-        wait_until(ends, seconds=seconds, failure_message=lambda: (self.name, self.stream[-1:]))
+        """Read to the end, from the beginning. One process may have to do with all runs one after the other."""
+        self.read_to_the_end(self.client, seconds=HANG_SECONDS + 10 * BUSY_SECONDS)
         return self
 
     def go_on(self) -> None:
@@ -157,7 +142,7 @@ class Run:
         (self.site.path / f"enough-{self.name}").touch()
 
     def thread(self) -> dict[str, Any]:
-        return self.site.clients[self.through].thread(self.thread_id)
+        return self.client.thread(self.thread_id)
 
     def check_busy(self, after_seconds: float = 0) -> None:
         """Nobody else may begin on its thread, so long after its first tool has begun."""
@@ -165,14 +150,14 @@ class Run:
         time.sleep(max(0, began + after_seconds - time.time()))
         assert self.thread()["running"]
         body = run_input("talk intruder", threadId=self.thread_id)
-        status, text = self.site.clients[self.through].fetch("POST", "/agent/", body)
+        status, text = self.client.fetch("POST", "/agent/", body)
         assert status == 409, text
         self.go_on()
 
-    def check(self) -> None:
+    def check_end(self) -> None:
         """It has ended as if nothing had been, and what it said and did is in its thread."""
-        assert self.stream[-1].get("outcome") == {"type": "success"}, (self.name, self.stream[-1])
-        assert [event["type"] for event in self.stream].count("RUN_STARTED") == 1
+        assert self.last.get("outcome") == {"type": "success"}, (self.name, self.last)
+        assert [event["type"] for event in self.events].count("RUN_STARTED") == 1
         expected = [*([self.kind] if self.kind != "talk" else []), "effect", "last"]
         assert [effect[0] for effect in self.site.effects_of(self)] == expected
         thread = self.thread()
@@ -224,7 +209,7 @@ def begin_runs(site: Site, executors: list[str], label: str, *kinds: str) -> lis
         for number, executor in enumerate(executors):
             process = executor if executor in site.clients else "watcher"
             for kind in kinds:
-                run = Run(site, kind, f"{label}-{kind}-{number}", "watcher")
+                run = Run(site, kind, f"{label}-{kind}-{number}")
                 begun.append(pool.submit(run.begin, process))
         return [one.result() for one in begun]
 
@@ -236,7 +221,7 @@ def followed(runs: list[Run]) -> Iterator[None]:
         following = [pool.submit(run.follow) for run in runs]
         yield
         for one in following:
-            one.result().check()
+            one.result().check_end()
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
@@ -294,10 +279,10 @@ def test_a_killed_process_of_another_place_is_missed(site: Site, executors: list
     with ThreadPoolExecutor(len(runs)) as pool:
         for run in pool.map(Run.follow, runs):
             if names[run.name] != killed:
-                run.check()
+                run.check_end()
             elif site.settings["RUN_EXECUTOR"] == "dbos":
                 # Another worker goes on, and begins anew what nobody knows the end of.
-                assert run.stream[-1].get("outcome") == {"type": "success"}
+                assert run.last.get("outcome") == {"type": "success"}
             else:
-                assert run.stream[-1].get("code") == "interrupted"
+                assert run.last.get("code") == "interrupted"
                 assert not run.thread()["running"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 
+import guide
 import pytest
 from cache import python_with
 from conftest import MANUAL, ROOT, npm_install
@@ -46,13 +47,10 @@ def section(heading: str, page: str = "clients.md") -> str:
 
 
 def blocks(heading: str) -> list[Block]:
-    found = re.findall(r"^```(\w+)\n(.*?)^```$", section(heading), re.M | re.S)
-    following = [*found[1:], ("", "")]
-    return [
-        Block(language, code, output if next_language == "text" else None)
-        for (language, code), (next_language, output) in zip(found, following, strict=True)
-        if language != "text"
-    ]
+    found = guide.BLOCK.findall(section(heading))
+    promised = [text if language == "text" else None for language, text in [*found[1:], ("", "")]]
+    both = zip(found, promised, strict=True)
+    return [Block(language, code, output) for (language, code), output in both if language != "text"]
 
 
 def programs(heading: str) -> list[str]:
@@ -96,16 +94,14 @@ def token(live_project: LiveProject) -> str:
     return live_project.token_of("reader_of_docs")
 
 
-def installed(directory: Path, *options: str) -> Path:
-    packages = npm_install(directory / "package.json", *options)
-    if packages is None:
-        pytest.skip("npm is not on the PATH")
-    return packages
+def installed(name: str) -> Path:
+    """The packages of a page. Those of CopilotKit make npm search for ever without the option."""
+    return npm_install(CLIENTS / name / "package.json", *(["--legacy-peer-deps"] if name else []))
 
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
-    return installed(CLIENTS)
+    return installed("")
 
 
 # --- curl
@@ -150,8 +146,8 @@ def test_ag_ui_client(program: str, node_directory: Path, token: str):
 
 @contextmanager
 def serving_runtime(live: LiveProject, directory: Path) -> Iterator[int]:
-    """The section's runtime; its port. Its agents for other frameworks make npm search for ever without the option."""
-    prepare(directory, live, ["@ag-ui/client", "CopilotKit"], installed(CLIENTS / "copilotkit", "--legacy-peer-deps"))
+    """The section's runtime; its port."""
+    prepare(directory, live, ["@ag-ui/client", "CopilotKit"], installed("copilotkit"))
     port, program, log = free_port(), directory / "runtime.mjs", directory / "log"
     program.write_text(program.read_text().replace("listen(4000,", f"listen({port},"))
     environment = os.environ | {"COPILOTKIT_TELEMETRY_DISABLED": "true"}
@@ -236,7 +232,7 @@ def test_copilotkit_runtime_tells_nobody_else(runtime: int, live_project: LivePr
 @pytest.mark.nightly
 def test_copilotkit_page_can_be_built(live_project: LiveProject, tmp_path: Path):
     """What it imports is there, and the file is JSX. Nothing is rendered."""
-    packages = installed(CLIENTS / "copilotkit_page", "--legacy-peer-deps")
+    packages = installed("copilotkit_page")
     prepare(tmp_path, live_project, ["@ag-ui/client", "CopilotKit"], packages)
     loaders = [f"--loader:.{kind}=dataurl" for kind in ("woff2", "woff", "ttf")]
     run(packages / ".bin/esbuild", "app.jsx", "--bundle", "--outfile=out.js", "--jsx=automatic", *loaders, cwd=tmp_path)
@@ -250,7 +246,7 @@ SCRIPT = 'user: script: [[{"say"'
 
 def show_page(name: str, headings: list[str], directory: Path, live: LiveProject, **environment: str) -> list[str]:
     """Run a page of a section in Node, with a document of jsdom; the messages that it shows at the end."""
-    packages = installed(CLIENTS / name, "--legacy-peer-deps")
+    packages = installed(name)
     prepare(directory, live, headings, packages)
     for file in (CLIENTS / "dom.mjs", CLIENTS / name / "page.jsx"):
         shutil.copy(file, directory)

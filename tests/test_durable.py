@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,15 +23,6 @@ KILLS = int(os.environ.get("KILLS", "5"))
 AT_ONCE = 4
 # How long the runs of a round take, from the first one's start.
 ROUND_SECONDS = 2.4
-# A worker is there at once if it has imported what it needs before it is told to begin.
-WORKER = """
-import sys, django
-django.setup()
-import agui.contrib.durable.worker, config.urls
-from django.core.management import call_command
-if sys.stdin.readline():
-    call_command("agent_worker")
-"""
 
 
 class Site:
@@ -41,22 +31,9 @@ class Site:
     def __init__(self, live: LiveProject, database: PostgreSQL, redis: RedisServer) -> None:
         self.live, self.database, self.redis = live, database, redis
         self.worker: subprocess.Popen[bytes] | None = None
-        self.prepared = self._prepare()
-
-    @property
-    def log(self) -> Path:
-        """What all workers have written."""
-        return self.live.path / "worker.log"
-
-    def _prepare(self) -> subprocess.Popen[bytes]:
-        with self.log.open("ab") as log:
-            return self.live.begin("-c", WORKER, stdin=subprocess.PIPE, stdout=log, stderr=log)
 
     def start_worker(self) -> subprocess.Popen[bytes]:
-        self.worker, self.prepared = self.prepared, self._prepare()
-        assert self.worker.stdin
-        with self.worker.stdin as told:
-            told.write(b"begin\n")
+        self.worker = self.live.begin_worker()
         return self.worker
 
     def end_worker(self, by: signal.Signals = signal.SIGKILL) -> None:
@@ -68,11 +45,6 @@ class Site:
     def replace_worker(self, by: signal.Signals = signal.SIGKILL) -> None:
         self.end_worker(by)
         self.start_worker()
-
-    def end(self) -> None:
-        self.end_worker()
-        self.prepared.kill()
-        self.prepared.communicate()
 
     def run(self, body: dict[str, Any], headers: dict[str, str] | None = None) -> list[dict[str, Any]]:
         return self.client.run("", headers=headers, **body)
@@ -104,17 +76,14 @@ class Site:
     def effects(self, prompt: str) -> list[str]:
         return self.query(f"SELECT title FROM assistant_task WHERE title LIKE '{prompt} %' ORDER BY id")  # noqa: S608
 
-    def requests(self, prompt: str) -> list[int]:
+    def requests(self, prompt: str, noted: str = "requests") -> list[int]:
         """Which of the run's requests the model was asked, by the number of tools that had ended."""
-        return self._noted("requests", prompt)
+        lines = [line.rpartition(" ") for line in (self.live.path / noted).read_text().splitlines()]
+        return [int(number) for text, _, number in lines if text == prompt]
 
     def calls(self, prompt: str) -> list[int]:
         """Which tools have begun."""
-        return self._noted("calls", prompt)
-
-    def _noted(self, name: str, prompt: str) -> list[int]:
-        lines = (self.live.path / name).read_text().splitlines()
-        return [int(line.rpartition(" ")[2]) for line in lines if line.rpartition(" ")[0] == prompt]
+        return self.requests(prompt, "calls")
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +103,7 @@ def site(furnished, postgresql_server: PostgreSQL, redis: RedisServer) -> Iterat
         # From here on: what a paused worker has locked is free again before a test has waited for long.
         site.query("ALTER DATABASE durable SET idle_in_transaction_session_timeout = '5s'")
         yield site
-        site.end()
+        site.end_worker()
 
 
 @pytest.fixture
@@ -328,7 +297,7 @@ def test_a_run_is_stopped_while_it_waits_for_a_worker(site: Site):
     assert check_stream(stream.result(), body).ended["outcome"] == {"type": "cancelled"}
     assert site.effects("not even begun") == []
     # The run of the test before may be there: its worker was ended while it cleaned up.
-    assert f"of thread {body['threadId']}: no worker has it" not in site.log.read_text()
+    assert f"of thread {body['threadId']}: no worker has it" not in (site.live.path / "worker.log").read_text()
     # What the queue knows of old runs goes, however they ended.
     wait_until(lambda: site.query("SELECT count(*) FROM dbos.workflow_status WHERE created_at = 0") == ["0"])
 

@@ -34,6 +34,7 @@ OF_DATABASES = files(
     "test_prune.py::test_by_default_only_unused_files_go",
     "test_prune.py::test_others_can_write_in_between",
     "test_dashboard.py::test_hours_become_days_of_the_site",
+    "test_dashboard.py::test_real_runs_are_on_it",
 )
 
 

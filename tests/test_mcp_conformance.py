@@ -46,8 +46,6 @@ NOT_OURS_OF_TASKS = {"sep-2663-tasks-get-status-failed", "tasks-mrtr-partial-ful
 def suite() -> list[str]:
     """The command of the suite, with a Node that is new enough: the package `node` fetches it."""
     packages = npm_install(ROOT / "tests/mcp/package.json", "--ignore-scripts=false")
-    if packages is None:
-        pytest.skip("npm is not on the PATH")
     return [str(packages / "node/bin/node"), str(packages / "@modelcontextprotocol/conformance/dist/index.js")]
 
 
@@ -107,8 +105,6 @@ def test_long_calls_are_tasks(suite: list[str], live: LiveProject, tmp_path: Pat
 def inspector() -> list[str | Path]:
     """The command of the official inspector, with a Node of its own, too."""
     packages = npm_install(ROOT / "tests/mcp/inspector/package.json", "--ignore-scripts=false")
-    if packages is None:
-        pytest.skip("npm is not on the PATH")
     program = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
     return [packages / "node/bin/node", packages / program]
 

@@ -4,12 +4,12 @@ For a call that waits, it leads to our page, where the person approves or denies
 """
 
 import json
-import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import guide
 import pytest
 from conftest import MANUAL
 from pages import Browser, Page, expect
@@ -22,18 +22,15 @@ pytestmark = [pytest.mark.clients, pytest.mark.nightly]
 EXAMPLE = (MANUAL / "views.md").read_text().partition("\n## Buttons")[0]
 
 
-def block(language: str) -> str:
-    found = re.search(rf"^```{language}\n(.*?)^```", EXAMPLE, re.M | re.S)
-    assert found
-    return found[1]
+CARD = dict(guide.BLOCK.findall(EXAMPLE))
 
 
 @pytest.fixture(scope="module")
 def shop(site: LiveProject) -> LiveProject:  # noqa: F811
     """The site, with the card of the manual."""
-    (site.path / "assistant/templates/assistant/task_card.html").write_text(block("html"))
+    (site.path / "assistant/templates/assistant/task_card.html").write_text(CARD["html"])
     with (site.path / "assistant/tools.py").open("a") as tools:
-        tools.write(f"\n\n{block('python')}")
+        tools.write(f"\n\n{CARD['python']}")
     site.stop()
     site.start()
     return site

@@ -117,19 +117,17 @@ def sign_in(page: Page, site: LiveProject) -> None:
     page.get_by_label("Password").press("Enter")
 
 
-@pytest.fixture(params=["fastmcp", "mcp", "typescript"])
-def client(request: pytest.FixtureRequest, tmp_path: Path) -> list[str | Path]:
+@pytest.fixture(params=["fastmcp", "typescript"])
+def client(request: pytest.FixtureRequest, suite: list[str], tmp_path: Path) -> list[str | Path]:  # noqa: F811
     """The command of a client: its program signs in and calls."""
-    if request.param != "typescript":
-        return [python_with("fastmcp", FASTMCP), ROOT / f"tests/mcp/sign_in_{request.param}.py"]
-    node = request.getfixturevalue("suite")[0]
-    (tmp_path / "node_modules").symlink_to(Path(node).parents[2])
-    return [node, shutil.copy(ROOT / "tests/mcp/sign_in_typescript.mjs", tmp_path)]
+    if request.param == "fastmcp":
+        return [python_with("fastmcp", FASTMCP), ROOT / "tests/mcp/sign_in_fastmcp.py"]
+    (tmp_path / "node_modules").symlink_to(Path(suite[0]).parents[2])
+    return [suite[0], shutil.copy(ROOT / "tests/mcp/sign_in_typescript.mjs", tmp_path)]
 
 
 def test_other_peoples_clients_sign_in_and_wait_for_a_person(
     client: list[str | Path],
-    suite: list[str],  # noqa: F811
     site: LiveProject,
     landing: ThreadingHTTPServer,
     new_page: Callable[..., Page],

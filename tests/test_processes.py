@@ -1,15 +1,13 @@
 """Two processes behind nginx, with PostgreSQL and Redis: any of them may be asked, stopped or killed at any time."""
 
-import json
 import os
 import random
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from http.client import HTTPException
+from dataclasses import dataclass
 from itertools import count
 from threading import Event
 from typing import Any
@@ -17,14 +15,14 @@ from typing import Any
 import pytest
 from nginx import find_nginx, nginx
 from postgresql import PostgreSQL
+from reading import Reading
 from redis_server import RedisServer
-from servers import HANG_SECONDS, Client, Daphne, run_input, serve, text_of, wait_until
+from servers import HANG_SECONDS, Client, Daphne, run_input, serve, wait_until
 
 pytestmark = [pytest.mark.servers, pytest.mark.skipif(not find_nginx(), reason="nginx is not installed")]
 
 KILLS = int(os.environ.get("KILLS", "6"))
 READERS = 4
-ENDS = ("RUN_FINISHED", "RUN_ERROR")
 
 
 @dataclass
@@ -64,88 +62,10 @@ def site(
         yield Site(processes, postgresql_server, redis, port, processes[0].token)
 
 
-@dataclass
-class Reading:
-    """A run as one client sees it, over all its connections: each frame as it came."""
-
-    thread_id: str
-    frames: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    begun: Event = field(default_factory=Event)
-    """It has some text."""
-    reader: Future[int] | None = None
-    """Read in the background, one reader at a time."""
-
-    @property
-    def has_ended(self) -> bool:
-        return bool(self.frames) and self.last["type"] in ENDS
-
-    @property
-    def last(self) -> dict[str, Any]:
-        return self.frames[-1][1]
-
-    @property
-    def path(self) -> str:
-        return f"/agent/threads/{self.thread_id}/events/"
-
-    def read(self, client: Client, method: str = "GET", body: Any = None, *, most: int = 10**6) -> int:
-        """Read what there is from the last frame on, as far as the connection lasts: the status of the answer."""
-        resumed = {"Last-Event-ID": self.frames[-1][0]} if self.frames else {}
-        try:
-            with client.open(method, self.path if body is None else "/agent/", body, resumed) as response:
-                if response.status != 200:
-                    return response.status
-                self.take(response, most)
-                return 200
-        except (OSError, HTTPException, json.JSONDecodeError):
-            return 0
-
-    def take(self, response: Any, most: int) -> None:
-        frame_id = ""
-        while (line := response.readline()).endswith(b"\n") and len(self.frames) < most:
-            if line.startswith(b"id:"):
-                frame_id = line[3:].strip().decode()
-            elif line.startswith(b"data:"):
-                self.frames.append((frame_id, json.loads(line[5:])))
-                if self.last["type"] == "TEXT_MESSAGE_CONTENT":
-                    self.begun.set()
-
-    def read_to_the_end(self, client: Client, body: Any = None) -> "Reading":
-        """Ask, and follow again and again until the run has ended."""
-        if self.reader:
-            self.reader.result()
-
-        def ends() -> bool:
-            if body is not None and not self.frames:
-                self.read(client, "POST", body)
-            else:
-                status = self.read(client)
-                assert status != 204 or not self.frames, self.thread_id
-            return self.has_ended
-
-        if not self.has_ended:
-            wait_until(ends, failure_message=lambda: (self.thread_id, self.frames[-1:]))
-        self.check()
-        return self
-
-    def check(self) -> None:
-        """No event is missing, none is there twice, and nothing comes after the end."""
-        numbers = [int(frame_id.rpartition(":")[2]) for frame_id, _ in self.frames]
-        if self.last["type"] == "RUN_ERROR":
-            # Its process may have sent what nobody else had heard of: the end's number is then another.
-            numbers = numbers[:-1]
-        assert numbers == list(range(1, len(numbers) + 1))
-        assert len({frame_id.rpartition(":")[0] for frame_id, _ in self.frames}) == 1
-        assert sum(event["type"] in ENDS for _, event in self.frames) == 1
-
-    @property
-    def text(self) -> str:
-        return text_of([event for _, event in self.frames])
-
-
 def in_background(pool: ThreadPoolExecutor, site: Site, process: int | None, text: str, thread_id: str) -> Reading:
     """Start a run, and read it in a thread."""
     reading = Reading(thread_id)
-    reading.reader = pool.submit(reading.read, site.client(process), "POST", run_input(text, threadId=thread_id))
+    reading.start(pool, site.client(process), run_input(text, threadId=thread_id))
     assert reading.begun.wait(HANG_SECONDS)
     return reading
 
@@ -186,7 +106,7 @@ def test_a_busy_thread_is_busy_everywhere_and_an_equal_request_is_one_run(site: 
     with ThreadPoolExecutor() as pool:
         readings = [Reading("twice") for _ in range(4)]
         for number, reading in enumerate(readings):
-            pool.submit(reading.read, site.client(number % 2), "POST", body)
+            pool.submit(reading.read, site.client(number % 2), body)
         assert all(reading.begun.wait(HANG_SECONDS) for reading in readings)
         assert site.client(1).fetch("POST", "/agent/", run_input("other", threadId="twice"))[0] == 409
     assert all(reading.frames == readings[0].frames for reading in readings)
@@ -282,7 +202,7 @@ def next_turn(site: Site, thread_id: str) -> None:
     """The thread becomes free."""
     body = run_input("next", threadId=thread_id)
     reading = Reading(thread_id)
-    wait_until(lambda: reading.read(site.client(), "POST", body) == 200)
+    wait_until(lambda: reading.read(site.client(), body) == 200)
     reading.read_to_the_end(site.client(), body)
     if reading.last["type"] == "RUN_ERROR":
         next_turn(site, thread_id)  # A kill has struck this one, too

@@ -21,8 +21,9 @@ import pytest
 from gates import Point, fetch, gates
 from postgresql import PostgreSQL
 from queue_talks import Talk, user_texts
+from reading import Reading
 from redis_server import RedisServer
-from servers import HANG_SECONDS, Daphne, events, free_port, run_input, serve
+from servers import HANG_SECONDS, Client, Daphne, free_port, run_input, serve, wait_until
 
 pytestmark = pytest.mark.servers
 
@@ -54,6 +55,7 @@ class Site:
         self.servers, self.workers, self.gates_port = servers, workers, gates_port
         self.has_workers = bool(workers)
         self.disturbances = 0
+        """It is even while all processes are there, and grows when one goes and when it is back."""
         self.kinds: dict[str, int] = {}
         """How many processes were ended, by how and when."""
         self.stuck: list[int] = []
@@ -64,6 +66,9 @@ class Site:
     async def fetch(self, process: int, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         server = self.servers[process]
         return await fetch(server.port, server.token, method, path, body)
+
+    def client(self, process: int) -> Client:
+        return self.servers[process].client(self.servers[process].token)
 
     def pid(self, process: int) -> int:
         return self.servers[process].process.pid
@@ -226,25 +231,6 @@ class Job:
         return [json.loads(line) for line in output.splitlines()]
 
 
-class Watching:
-    """A page that has the thread open, at one of the servers."""
-
-    def __init__(self, site: Site, process: int, thread: str) -> None:
-        self.server, self.path = site.servers[process], f"/agent/threads/{thread}/events/"
-        self.has_begun = asyncio.Event()
-        self.loop = asyncio.get_running_loop()
-        self.task = asyncio.create_task(asyncio.to_thread(self.read))
-
-    def read(self) -> list[dict[str, Any]]:
-        found = []
-        with self.server.client(self.server.token).open("GET", self.path) as response:
-            assert response.status == 200, response.status
-            for event in events(response):
-                found.append(event)
-                self.loop.call_soon_threadsafe(self.has_begun.set)
-        return found
-
-
 def points_of(thread: str, points: "asyncio.Queue[Point]") -> Callable[[Point], None]:
     return lambda point: points.put_nowait(point) if point.thread == thread else None
 
@@ -269,11 +255,13 @@ def test_a_job_begins_a_run_that_pages_can_follow(site: Site):
             assert await job.line() == {"state": "read"}
             point = await points.get()
             assert (point.pid, point.prompts) == (job.process.pid, ["report"])
-            watching = Watching(site, 1, thread)
-            await watching.has_begun.wait()
+            page = Reading(thread)
+            watching = asyncio.create_task(asyncio.to_thread(page.read_to_the_end, site.client(1)))
+            await asyncio.to_thread(wait_until, lambda: page.frames)
             point.release("text")
             await pass_points(points, "text", "end")
-            seen = await watching.task
+            await watching
+            seen = page.events
             assert await job.end() == seen
         kinds = [event["type"] for event in seen]
         assert (kinds[0], kinds[-1]) == ("RUN_STARTED", "RUN_FINISHED")
@@ -293,7 +281,8 @@ def test_a_job_speaks_into_the_run_of_a_server(site: Site):
             assert point.pid == site.pid(0)
             job = Job(site, thread, "steer", "report")
             assert await job.line() == {"state": "waiting"}
-            watching = Watching(site, 1, thread)
+            page = Reading(thread)
+            watching = asyncio.create_task(asyncio.to_thread(page.read_to_the_end, site.client(1)))
             async with asyncio.timeout(60):
                 # The job's words come to the other process through Redis.
                 told = await job.event("message_queued")
@@ -302,9 +291,8 @@ def test_a_job_speaks_into_the_run_of_a_server(site: Site):
             *_, second, _, _ = await pass_points(points, "text", "end", "request", "text", "end")
             assert (second.prompts, second.run) == (["Go", "report"], point.run)
             await job.end()
-            seen = await watching.task
-        assert "message_delivered" in [event.get("name") for event in seen]
-        status, read = await site.fetch(1, "GET", f"/agent/threads/{thread}/")
-        assert (status, user_texts(read)) == (200, ["Go", "report"])
+            await watching
+        assert "message_delivered" in [event.get("name") for event in page.events]
+        assert user_texts(site.client(1).thread(thread)) == ["Go", "report"]
 
     run(play())

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import uuid4
 
 import pytest
 from postgresql import PostgreSQL
-from servers import PRODUCTION, LiveProject, events, run_input, serve
+from reading import Reading
+from servers import PRODUCTION, LiveProject, run_input, serve, wait_until
 
 pytestmark = pytest.mark.nightly
 
@@ -104,54 +104,31 @@ def test_a_storm_of_clients_loses_nothing(servers: tuple[LiveProject, LiveProjec
         assert len(servers[0].client(token).read("/agent/threads/?limit=100")["threads"]) == len(said)
 
 
-class Writer:
-    """Somebody who posts to a thread at the same time as somebody else, and hears how it went."""
-
-    def __init__(self, live: LiveProject, thread_id: str, text: str) -> None:
-        self.live, self.text = live, text
-        self.body = run_input(text, threadId=thread_id)
-        self.id = self.body["messages"][0]["id"]
-
-    def post(self, together: Barrier) -> None:
-        together.wait()
-        self._response = self.live.client(self.live.token).open("POST", "/agent/", self.body)
-        self.status: int = self._response.status
-
-    def finish(self) -> None:
-        with self._response as response:
-            self.stream: list[dict[str, Any]] = list(events(response)) if self.status == 200 else []
-
-    @property
-    def has_won(self) -> bool:
-        return self.status == 200 and self.stream[-1]["type"] == "RUN_FINISHED"
-
-    @property
-    def was_told(self) -> bool:
-        return self.status == 409 or (bool(self.stream) and self.stream[-1].get("code") == "conversation_changed")
-
-
 @pytest.mark.parametrize("processes", [1, 2])
 def test_of_two_writers_one_is_told(servers: tuple[LiveProject, LiveProject], processes: int):
+    token = servers[0].token
     for number in range(ROUNDS):
         thread_id, gate = str(uuid4()), f"gate-{uuid4()}"
-        token = servers[0].token
         # Every other time they also have to agree on who makes the thread.
         known = take_turn(servers[0], token, thread_id, "hello") if number % 2 else []
-        writers = [Writer(servers[one % processes], thread_id, f"wait {gate} {one}") for one in (0, 1)]
-        together = Barrier(2)
+        bodies = [run_input(f"wait {gate} {one}", threadId=thread_id) for one in (0, 1)]
+        readings = [Reading(thread_id) for _ in bodies]
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda writer, barrier=together: writer.post(barrier), writers))
-            # Both have been answered: the client that got a run has it now.
+            for one, reading in enumerate(readings):
+                reading.start(pool, servers[one % processes].client(token), bodies[one])
+            # Until both have been answered: the client that got a run has it then.
+            wait_until(lambda both=readings: all(reading.frames or reading.reader.done() for reading in both))
             (servers[0].path / gate).touch()
-            list(pool.map(Writer.finish, writers))
-        outcomes = [(writer.status, writer.stream[-1:]) for writer in writers]
-        assert [writer.has_won for writer in writers] in ([True, False], [False, True]), outcomes
-        winner, loser = sorted(writers, key=lambda writer: not writer.has_won)
-        assert loser.was_told, outcomes
+        outcomes = [(reading.reader.result(), reading.events[-1:]) for reading in readings]
+        winner, loser = sorted(range(2), key=lambda one: outcomes[one][0] != 200 or "code" in readings[one].last)
+        status, ended = outcomes[loser]
+        assert readings[winner].last["type"] == "RUN_FINISHED", outcomes
+        assert status == 409 or ended[0].get("code") == "conversation_changed", outcomes
         thread = read_thread(servers[1], token, thread_id)
         assert thread[: len(known)] == known
         # What was stored before its writer was told is kept, too.
-        kept = [loser.id] if loser.status == 200 else []
-        assert sorted(one.id for one in thread[len(known) :] if one.role == "user") == sorted([winner.id, *kept])
-        assert [one.text for one in thread[len(known) :] if one.role == "assistant"] == [f"You said: {winner.text}"]
+        kept = [bodies[one]["messages"][0]["id"] for one in (winner, *([loser] if status == 200 else []))]
+        assert sorted(one.id for one in thread[len(known) :] if one.role == "user") == sorted(kept)
+        answer = f"You said: wait {gate} {winner}"
+        assert [one.text for one in thread[len(known) :] if one.role == "assistant"] == [answer]
         assert take_turn(servers[1], token, thread_id, "go on") == read_thread(servers[0], token, thread_id)[-2:]
