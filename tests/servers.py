@@ -306,6 +306,26 @@ def code_of(project: Path) -> str:
     return digest.hexdigest()
 
 
+@contextmanager
+def running(command: Sequence[str | Path], port: int, log: Path, cwd: Path, **environment: str) -> Iterator[str]:
+    """Run a server of others until the block ends; yields its URL when it listens."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=cwd, env=project_environment(**environment), stdout=output, stderr=output
+        )
+
+    def is_up() -> bool:
+        assert process.poll() is None, log.read_text()
+        return is_listening(port)
+
+    try:
+        wait_until(is_up, failure_message=log.read_text)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
 class Quiet(BaseHTTPRequestHandler):
     """The base of handlers: what they are asked is not printed."""
 

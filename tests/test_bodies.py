@@ -3,6 +3,7 @@
 import http.client
 import json
 import re
+import shutil
 import socket
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from conftest import ROOT
 from daily import at_night
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
@@ -28,8 +30,8 @@ APPROVALS, DENIALS, CANCELLATIONS, MISFITS = "<approvals>", "<denials>", "<cance
 
 # --- Bodies that a client might well send
 
-# "search" alone shows an activity.
-WORDS = ["echo", "think", "wipe", "ask", "both", "mixed", "paint", *["search"] * 3, "note", "wrong", "hello"]
+# "research" alone shows an activity.
+WORDS = ["echo", "think", "wipe", "schedule", "both", "mixed", "paint", *["research"] * 3, "pin", "wrong", "hello"]
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -73,7 +75,7 @@ parts = st.one_of(
     entries(type=odd_text),
 )
 functions = entries(
-    name=mostly(st.sampled_from(["echo", "wipe", "paint", "ask", "nothing"]), odd_text),
+    name=mostly(st.sampled_from(["echo", "wipe", "paint", "schedule", "nothing"]), odd_text),
     arguments=st.sampled_from(['{"text": "a"}', "{}", "", "{", "[1]", "null"]),
 )
 encrypted = st.sampled_from(["", "{}", '{"signature": 5}'])
@@ -117,7 +119,7 @@ tools = st.one_of(st.just([PAINT]), st.just([PAINT]), st.lists(odd_tools, max_si
 more = {
     "protocolVersion": st.sampled_from(["1.0", "1.0", "1.0", "0.9", "2.7", "abc"]),
     "parentRunId": ids,
-    "state": mostly(st.sampled_from([{}, {"text": "a"}, {"text": "a", "items": ["b"], "more": 1}]), values),
+    "state": mostly(st.sampled_from([{}, {"title": "a"}, {"title": "a", "items": ["b"], "more": 1}]), values),
     "context": st.lists(entries(description=odd_text, value=odd_text), max_size=2),
     "forwardedProps": values,
 }
@@ -192,7 +194,9 @@ def sent_bodies(draw: st.DrawFn) -> Any:
 @pytest.fixture(scope="module")
 def server(furnished) -> Iterator[LiveProject]:
     """A project with an agent for every feature. Its log is its own: nobody else may complain in it."""
-    with serve(furnished("bodies"), DJANGO_SETTINGS_MODULE="bodies_settings") as live:
+    project = furnished("bodies")
+    shutil.copytree(ROOT / "tests/clients/project", project, dirs_exist_ok=True)
+    with serve(project, DJANGO_SETTINGS_MODULE="bodies_settings") as live:
         yield live
 
 
@@ -265,7 +269,7 @@ def answer(interrupt: dict[str, Any], kind: str) -> dict[str, Any]:
     """Answer a question in its own form, or in none that it has."""
     if kind == CANCELLATIONS:
         return {"interruptId": interrupt["id"], "status": "cancelled"}
-    payload = {"approved": kind == APPROVALS} if interrupt["reason"] == "tool_call" else {"day": "Friday"}
+    payload = {"approved": kind == APPROVALS} if interrupt["reason"] == "tool_call" else {"day": "Friday", "guests": 2}
     if kind == MISFITS:
         payload = {"approved": "perhaps", "guests": 2}
     return {"interruptId": interrupt["id"], "status": "resolved", "payload": payload}

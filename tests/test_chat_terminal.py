@@ -11,7 +11,7 @@ import pytest
 from daily import at_night
 from servers import LiveProject, project_environment, serve
 from terminal import Screen, Terminal, terminal
-from test_python_client import microsoft_server, pydantic_server, running  # noqa: F401
+from test_python_client import microsoft_server, pydantic_server, serving  # noqa: F401
 
 pytestmark = pytest.mark.clients
 
@@ -248,8 +248,8 @@ runpy.run_path("%s.py", run_name="__main__")
 def other_agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An endpoint that is not the project's, and keeps no threads."""
     python = request.getfixturevalue(request.param)
-    with running(python, tmp_path / "log", "-c", OTHER % request.param) as url:
-        yield url
+    with serving(python, tmp_path / "log", "-c", OTHER % request.param) as url:
+        yield f"{url}/"
 
 
 @pytest.mark.nightly

@@ -6,9 +6,8 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
 
 import guide
@@ -16,7 +15,7 @@ import pytest
 from cache import python_with
 from conftest import MANUAL, ROOT, npm_install
 from daily import by_day
-from servers import Client, LiveProject, free_port, run_input, serve, wait_until
+from servers import Client, LiveProject, free_port, run_input, running, serve
 from test_clients import scripted_project  # noqa: F401
 
 pytestmark = pytest.mark.clients
@@ -148,24 +147,11 @@ def test_ag_ui_client(program: str, node_directory: Path, token: str):
 def serving_runtime(live: LiveProject, directory: Path) -> Iterator[int]:
     """The section's runtime; its port."""
     prepare(directory, live, ["@ag-ui/client", "CopilotKit"], installed("copilotkit"))
-    port, program, log = free_port(), directory / "runtime.mjs", directory / "log"
+    port, program = free_port(), directory / "runtime.mjs"
     program.write_text(program.read_text().replace("listen(4000,", f"listen({port},"))
-    environment = os.environ | {"COPILOTKIT_TELEMETRY_DISABLED": "true"}
-    with log.open("wb") as output:
-        process = subprocess.Popen(["node", program.name], cwd=directory, env=environment, stdout=output, stderr=output)
-
-    def is_up() -> bool:
-        assert process.poll() is None, log.read_text()
-        with suppress(OSError):
-            return ask_runtime(port, "info")[0] == 200
-        return False
-
-    try:
-        wait_until(is_up, failure_message=log.read_text)
+    command = ["node", program.name]
+    with running(command, port, directory / "log", directory, COPILOTKIT_TELEMETRY_DISABLED="true"):
         yield port
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -176,14 +162,9 @@ def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory)
 
 def ask_runtime(port: int, path: str, token: str = "", body: object = None) -> tuple[int, str]:
     """POST the body, or GET without one: (status, text)."""
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
-    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-        method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
-        # What the page sends to the agent itself, or to CopilotKit.
-        place = "" if path.startswith("agent/threads/") else "copilotkit/"
-        connection.request(method, f"/api/{place}{path}", data, headers)
-        response = connection.getresponse()
-        return response.status, response.read().decode()
+    # What the page sends to the agent itself, or to CopilotKit.
+    place = "" if path.startswith("agent/threads/") else "copilotkit/"
+    return Client(port, token).fetch("GET" if body is None else "POST", f"/api/{place}{path}", body)
 
 
 @pytest.mark.nightly

@@ -104,9 +104,10 @@ def site(furnished, postgresql_server: PostgreSQL, redis: RedisServer) -> Iterat
         site.query("ALTER DATABASE durable SET idle_in_transaction_session_timeout = '5s'")
         yield site
         site.end_worker()
+        assert "Traceback" not in live.log.read_text(), "None of it was an error for the web process."
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def worker(site: Site) -> subprocess.Popen[bytes]:
     return site.worker or site.start_worker()
 
@@ -174,7 +175,6 @@ def begin(prompt: str, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("number", range(KILLS))
-@pytest.mark.usefixtures("worker")
 def test_killed_at_any_moment_each_run_ends_and_each_effect_is_there_once(site: Site, number: int):
     chance = random.Random(number)  # noqa: S311
     bodies = [begin(f"round {number} run {one}") for one in range(AT_ONCE)]
@@ -195,7 +195,6 @@ def test_killed_at_any_moment_each_run_ends_and_each_effect_is_there_once(site: 
         assert len(asked) <= 4
 
 
-@pytest.mark.usefixtures("worker")
 def test_a_turn_after_it_finds_the_thread_free(site: Site):
     first = begin("first turn")
     with running(site, first):
@@ -207,7 +206,6 @@ def test_a_turn_after_it_finds_the_thread_free(site: Site):
         wait_until(lambda: site.query(f"SELECT count(*) FROM {left}") == ["0"])  # noqa: B023, S608
 
 
-@pytest.mark.usefixtures("worker")
 def test_what_the_user_and_the_page_answer_counts_once(site: Site):
     prompt, tools = "risk and page", [{"name": "paint", "description": "Paint", "parameters": {"type": "object"}}]
     body = begin(prompt, tools=tools)
@@ -245,10 +243,8 @@ def test_a_worker_that_was_paused_while_another_took_over_adds_nothing(
         worker.send_signal(signal.SIGSTOP)
         try:
             # A paused worker keeps its runs. So it has to look as if it were another one, which has ended.
-            site.query(
-                "UPDATE agui_run SET process = regexp_replace(process, '/[0-9]+/', '/2147483646/') "  # noqa: S608
-                f"WHERE thread_id = '{body['threadId']}'"
-            )
+            other = "regexp_replace(process, '/[0-9]+/', '/2147483646/')"
+            site.query(f"UPDATE agui_run SET process = {other} WHERE thread_id = '{body['threadId']}'")  # noqa: S608
             site.start_worker()
             wait_until(lambda: len(site.calls(prompt)) == 2)
         finally:
@@ -258,7 +254,6 @@ def test_a_worker_that_was_paused_while_another_took_over_adds_nothing(
     check(site, body, stream.result())
 
 
-@pytest.mark.usefixtures("worker")
 def test_redis_forgets_everything_under_a_worker(site: Site):
     prompt = "restart"
     body = begin(prompt)
@@ -269,7 +264,6 @@ def test_redis_forgets_everything_under_a_worker(site: Site):
     check(site, body, stream.result())
 
 
-@pytest.mark.usefixtures("worker")
 def test_a_worker_says_why_a_run_failed_in_the_language_of_its_user(site: Site):
     for language, sentence in {"ja": "モデルが混み合っているか、", "en": "The model is busy"}.items():
         *_, last = site.run(begin("fail"), {"Accept-Language": language})
@@ -321,7 +315,6 @@ def test_a_message_that_came_before_its_worker_is_read(site: Site, worker: subpr
     assert site.prompts(body["threadId"]) == ["early", "early steer"]
 
 
-@pytest.mark.usefixtures("worker")
 def test_a_worker_tells_with_which_messages_a_run_begins(site: Site):
     prompt, queued = new_prompts()
     body = begin(prompt)
@@ -336,7 +329,6 @@ def test_a_worker_tells_with_which_messages_a_run_begins(site: Site):
     assert site.prompts(thread) == [prompt, queued]
 
 
-@pytest.mark.usefixtures("worker")
 def test_a_message_stays_in_its_place_if_the_worker_is_killed_after_reading_it(site: Site):
     prompt, steered = new_prompts()
     body = begin(prompt)
@@ -366,7 +358,6 @@ def users_of_snapshots(stream: list[dict[str, Any]]) -> list[str]:
     return [message["content"] for messages in snapshots for message in messages if message["role"] == "user"]
 
 
-@pytest.mark.usefixtures("worker")
 def test_a_user_who_has_gone_is_told_once_although_a_worker_was_killed(site: Site):
     site.query("UPDATE users_user SET email = 'ada@example.com'")
     body = begin("tell me")
@@ -381,7 +372,3 @@ def test_a_user_who_has_gone_is_told_once_although_a_worker_was_killed(site: Sit
     [mail] = [mail for mail in mails if body["threadId"] in mail]
     assert "\nTo: ada@example.com\n" in mail
     assert f"https://assistant.example.com/?thread={body['threadId']}" in mail.replace("=\n", "")
-
-
-def test_nothing_of_it_was_an_error_for_the_web_process(site: Site):
-    assert "Traceback" not in site.live.log.read_text()

@@ -2,14 +2,13 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from cache import python_with
 from conftest import ROOT
-from servers import free_port, is_listening, project_environment, wait_until
+from servers import free_port, project_environment, running
 
 pytestmark = pytest.mark.clients
 
@@ -31,24 +30,10 @@ def pydantic_server(environment: Path) -> Path:
     return environment / "bin/python"
 
 
-@contextmanager
-def running(python: Path, log: Path, *arguments: str) -> Iterator[str]:
-    """Run one of the servers; yields its URL."""
+def serving(python: Path, log: Path, *arguments: str) -> AbstractContextManager[str]:
+    """Run one of the servers."""
     port = free_port()
-    with log.open("wb") as stream:
-        command = [python, *arguments, str(port)]
-        process = subprocess.Popen(command, cwd=FILES, env=project_environment(), stdout=stream, stderr=stream)
-
-    def is_up() -> bool:
-        assert process.poll() is None, log.read_text()
-        return is_listening(port)
-
-    try:
-        wait_until(is_up, failure_message=log.read_text)
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        process.kill()
-        process.wait()
+    return running([python, *arguments, str(port)], port, log, FILES)
 
 
 @pytest.fixture(scope="session")
@@ -62,10 +47,10 @@ def verdicts(
     found = {}
     for server, names in PLAYED.items():
         log = tmp_path_factory.mktemp(server) / "log"
-        with running(request.getfixturevalue(server), log, f"{server}.py") as url:
+        with serving(request.getfixturevalue(server), log, f"{server}.py") as url:
             played = subprocess.run(
                 # Without compiled modules: other tests read this project.
-                [environment / "bin/python", "-B", FILES / "scenarios.py", url, *names],
+                [environment / "bin/python", "-B", FILES / "scenarios.py", f"{url}/", *names],
                 cwd=rendered["demo"],
                 env=project_environment(PYTHONPATH=".", DEBUG="1", DJANGO_SETTINGS_MODULE="config.settings"),
                 capture_output=True,
