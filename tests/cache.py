@@ -3,6 +3,8 @@
 import fcntl
 import hashlib
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,3 +22,14 @@ def cached(name: str, contents: str, make: Callable[[Path], None]) -> Path:
             make(directory)
             (directory / ".installed").touch()
     return directory
+
+
+def python_with(name: str, requirements: str) -> Path:
+    """Python with these packages, in an environment of its own."""
+
+    def install(venv: Path) -> None:
+        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
+        command = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-r", "-"]
+        subprocess.run(command, input=requirements, text=True, check=True)
+
+    return cached(name, f"{sys.version}\n{requirements}", install) / "bin/python"

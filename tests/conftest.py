@@ -20,6 +20,7 @@ from cookiecutter.main import cookiecutter
 from packaging.requirements import Requirement
 from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
 from projects import commit, execute
+from redis_server import RedisServer
 from servers import PRODUCTION, LiveProject, manage, serve
 
 pytest_plugins = ["pages", "hosting", "flaky", "durations", "requiring"]
@@ -254,10 +255,10 @@ def element_modules(package: Path = ENGINE) -> list[Path]:
     return [path for path in modules if path.parent.name != "languages"]
 
 
-def npm_install(package: Path, *options: str) -> Path | None:
-    """The packages that a package.json names, kept until it changes; None without npm."""
+def npm_install(package: Path, *options: str) -> Path:
+    """The packages that a package.json names, kept until it changes. Skips the test if npm is not there."""
     if not shutil.which("npm"):
-        return None
+        pytest.skip("npm is not on the PATH")
 
     def install(directory: Path) -> None:
         directory.mkdir()
@@ -303,13 +304,27 @@ def with_engine(environment: Path, project: Path) -> Path:
     return cached("package", f"{environment} {hashlib.sha256(wheel.read_bytes()).hexdigest()}", install)
 
 
+@pytest.fixture(scope="session")
+def furnished(rendered: dict[str, Path], environment: Path, tmp_path_factory: pytest.TempPathFactory):
+    """Make a project on the demo model: `furnished("busy", name=code)` has tests/fixtures/busy and a module, too."""
+
+    def make_project(fixture: str = "", **modules: str) -> Path:
+        project = tmp_path_factory.mktemp(fixture or "furnished") / "project"
+        shutil.copytree(rendered["demo"], project)
+        furnish_project(project, environment)
+        if fixture:
+            shutil.copytree(ROOT / "tests/fixtures" / fixture, project, dirs_exist_ok=True)
+        for name, code in modules.items():
+            (project / f"{name}.py").write_text(code)
+        return project
+
+    return make_project
+
+
 @pytest.fixture
-def project(rendered: dict[str, Path], environment: Path, tmp_path: Path) -> Path:
+def project(furnished: Callable[..., Path]) -> Path:
     """A project on the demo model, which a test may change."""
-    project = tmp_path / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    return project
+    return furnished()
 
 
 @pytest.fixture(scope="session")
@@ -347,13 +362,24 @@ def site(bake_to_serve: Callable[..., Path]) -> Iterator[LiveProject]:
         yield live
 
 
-@pytest.fixture(scope="session")
-def postgresql_server() -> Iterator[PostgreSQL]:
+def own_postgresql(*options: str) -> Iterator[PostgreSQL]:
     tools = find_postgresql()
     if tools is None:
         pytest.skip("PostgreSQL is not installed")
+    with postgresql(tools, *options, parent=find_memory()) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgreSQL]:
     # What a crash of the machine would lose is lost anyway.
-    with postgresql(tools, "fsync=off", parent=find_memory()) as server:
+    yield from own_postgresql("fsync=off")
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis of one file's own, which its tests may stop and start."""
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
         yield server
 
 

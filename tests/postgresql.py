@@ -42,9 +42,8 @@ class PostgreSQL:
 
     def connections(self, name: str) -> int:
         """How many there are to one of its databases."""
-        return int(
-            self.query("postgres", "SELECT count(*) FROM pg_stat_activity WHERE datname = :'name'", name=name)[0]
-        )
+        [count] = self.query("postgres", "SELECT count(*) FROM pg_stat_activity WHERE datname = :'name'", name=name)
+        return int(count)
 
     def query(self, database: str, sql: str, **variables: str) -> list[str]:
         """The rows, as psql prints them."""

@@ -7,7 +7,7 @@ its own words; ids are missing, late, repeated or changing, parts come in anothe
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,48 +16,18 @@ from hypothesis import strategies as st
 Event = dict[str, Any]
 Draw = st.DrawFn
 
-WORDS = [
-    "Hello",
-    " there",
-    "\n\n",
-    " ",
-    "",
-    "**bold**",
-    "<",
-    "<think>",
-    "</think>",
-    "`</think>`",
-    "x" * 300,
-    "ü\u2028",
-    "\x00",
-]
+TEXTS = ["Hello", " there", "\n\n", " ", "", "**bold**", "x" * 300, "ü\u2028", "\x00"]
+WORDS = [*TEXTS, "<", "<think>", "</think>", "`</think>`"]
+STOPS_OF_CLAUDE = ["end_turn", "tool_use", "max_tokens", "refusal", "model_context_window_exceeded", "stop_sequence"]
 ENDS = {
     "chat": ["stop", "length", "tool_calls", "content_filter", "end_turn", "", None],
     "responses": ["completed", "max_output_tokens", "content_filter", "failed", "odd", None],
-    "anthropic": [
-        "end_turn",
-        "tool_use",
-        "max_tokens",
-        "refusal",
-        "model_context_window_exceeded",
-        "stop_sequence",
-        "odd",
-        None,
-    ],
+    "anthropic": [*STOPS_OF_CLAUDE, "odd", None],
     "google": ["STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "MALFORMED_FUNCTION_CALL", "OTHER", "ODD", None],
 }
 IDS = ["steady", "steady", "late", "never", "changing", "same", "empty", "odd", "long"]
-ARGUMENTS = [
-    '{"text": "Tea"}',
-    '{"text": "Tea"}',
-    '{"text": "Te',
-    "",
-    "{}",
-    '{"text": 5}',
-    "[]",
-    "null",
-    '{"text":"a"}{"text":"b"}',
-]
+GOOD = '{"text": "Tea"}'
+ARGUMENTS = [GOOD, GOOD, GOOD[:-3], "", "{}", '{"text": 5}', "[]", "null", '{"text":"a"}{"text":"b"}']
 NAMES = ["put_note", "put_note", "put_note", "ping", "nothing", "", "put note"]
 
 
@@ -68,16 +38,12 @@ class Sent:
     api: str
     chunks: list[bytes]
     has_tags: bool
-    status: int = 200
-    media_type: str = "text/event-stream"
 
 
-def cut(draw: Draw, text: str) -> list[str]:
-    """Cut a text at some places."""
-    if not text:
-        return [text]
-    places = sorted(draw(st.lists(st.integers(0, len(text)), max_size=3)))
-    return [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
+def split(draw: Draw, whole: Any, most: int) -> list[Any]:
+    """Cut a text or bytes at some places."""
+    places = sorted(draw(st.lists(st.integers(0, len(whole)), max_size=most)))
+    return [whole[start:end] for start, end in zip([0, *places], [*places, len(whole)], strict=True)]
 
 
 @dataclass
@@ -104,6 +70,16 @@ class Plan:
     @property
     def has_tags(self) -> bool:
         return any("think>" in content for kind, content in self.parts if kind == "text")
+
+    def cut(self, text: str) -> list[str]:
+        return split(self.draw, text, 3) if text else [text]
+
+    def with_odd(self, chunks: list[Any], *events: Any, times: int = 8) -> list[Any]:
+        """Insert one of these somewhere, or most often none."""
+        odd = self.draw(st.sampled_from([None] * times + [*events]))
+        if odd is not None:
+            chunks.insert(self.draw(st.integers(0, len(chunks))), odd)
+        return chunks
 
     def ids(self, kind: str, number: int) -> Iterator[str | None]:
         """The ids of a call in each of its pieces."""
@@ -134,30 +110,26 @@ class Plan:
         return woven
 
 
-def chat(plan: Plan) -> list[Any]:
+def chat(plan: Plan) -> list[str]:
     draw = plan.draw
     index_of = draw(st.sampled_from([lambda n: n, lambda n: 0, lambda n: n + 3]))
     names_all = draw(st.booleans()) and draw(st.booleans())
+    fields = {"text": "content", "thought": "reasoning_content", "refusal": "refusal"}
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}}
     strands: list[list[Event]] = [[{"role": "assistant", "content": draw(st.sampled_from(["", None]))}]]
     calls = 0
     for kind, content in plan.parts:
         strand: list[Event] = []
-        if kind == "text":
-            strand = [{"content": piece} for piece in cut(draw, content)]
-        elif kind == "thought":
-            strand = [{"reasoning_content": piece} for piece in cut(draw, content)]
-        elif kind == "refusal":
-            strand = [{"refusal": piece} for piece in cut(draw, content)]
+        if kind in fields:
+            strand = [{fields[kind]: piece} for piece in plan.cut(content)]
         elif kind == "unknown":
             strand = [{"hologram": {"strokes": 3}}]
         elif kind == "image":
-            strand = [
-                {"content": "", "images": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}}]}
-            ]
+            strand = [{"content": "", "images": [image]}]
         elif kind == "call":
             name, arguments, ids = content
             given = plan.ids(ids, calls)
-            for number, piece in enumerate(["", *cut(draw, arguments)]):
+            for number, piece in enumerate(["", *plan.cut(arguments)]):
                 function: Event = {"arguments": piece}
                 if number == 0 or names_all:
                     function["name"] = name
@@ -171,149 +143,100 @@ def chat(plan: Plan) -> list[Any]:
     chunks: list[Any] = [chat_chunk(delta) for delta in plan.woven(strands)]
     if plan.end is not None:
         chunks.append(chat_chunk({}, plan.end))
-    odd: Any = draw(
-        st.sampled_from(
-            [None] * 12
-            + [
-                chat_chunk({}, None, choices=[]),
-                chat_chunk({}, None, choices=None),
-                {"error": {"message": "overloaded", "type": "server_error", "code": 529}},
-                {
-                    "choices": [{"index": 0, "delta": None, "finish_reason": None}],
-                    "id": "",
-                    "object": "",
-                    "created": 0,
-                    "model": "",
-                },
-                ": keep-alive",
-                "{not json",
-                chat_chunk({}, None, usage={"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}),
-            ]
-        )
+    plan.with_odd(
+        chunks,
+        chat_chunk({}, choices=[]),
+        chat_chunk({}, choices=None),
+        {"error": {"message": "overloaded", "type": "server_error", "code": 529}},
+        chat_chunk(None) | {"id": "", "object": "", "created": 0, "model": ""},
+        ": keep-alive",
+        "{not json",
+        chat_chunk({}, usage={"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}),
+        times=12,
     )
-    if odd is not None:
-        chunks.insert(draw(st.integers(0, len(chunks))), odd)
-    lines = [chunk if isinstance(chunk, str) and chunk[0] == ":" else f"data: {dumped(chunk)}" for chunk in chunks]
+    lines = [chunk if chunk == ": keep-alive" else framed(chunk) for chunk in chunks]
     return [*lines, *draw(st.sampled_from([["data: [DONE]"], ["data: [DONE]"], []]))]
 
 
-def dumped(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def chat_chunk(delta: Event, finish: str | None = None, **changes: Any) -> Event:
+def chat_chunk(delta: Event | None, finish: str | None = None, **changes: Any) -> Event:
     choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
-    return {
-        "id": "chatcmpl-7",
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": "m",
-        "choices": choices,
-        **changes,
-    }
+    chunk = {"id": "chatcmpl-7", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices}
+    return chunk | changes
 
 
-def responses(plan: Plan) -> list[Any]:
-    draw = plan.draw
-    body = {"id": "resp_7", "object": "response", "created_at": 1, "model": "m", "output": [], "tools": []}
-    body |= {"parallel_tool_calls": True, "tool_choice": "auto"}
-    strands: list[list[Event]] = []
-    calls = 0
+def framed(value: Any) -> str:
+    return f"data: {value if isinstance(value, str) else json.dumps(value)}"
+
+
+def responses(plan: Plan) -> list[str]:
     # Items should have ids of their own, also across answers.
-    prefix = f"item_{draw(st.integers(0, 9))}"
-    for index, (kind, content) in enumerate(plan.parts):
-        item_id = f"{prefix}_{index if draw(st.integers(0, 9)) else 0}"
-        place = {"item_id": item_id, "output_index": index}
-        item: Event = {"id": item_id, "type": "message", "role": "assistant", "content": []}
-        part: Event = {"type": "output_text", "text": "", "annotations": []}
-        deltas: list[Event] = []
-        if kind in ("text", "refusal"):
-            kinds = "output_text" if kind == "text" else "refusal"
-            if kind == "refusal":
-                part = {"type": "refusal", "refusal": ""}
-            deltas.append({"type": "response.content_part.added", **place, "content_index": 0, "part": part})
-            for piece in cut(draw, content):
-                deltas.append(
-                    {"type": f"response.{kinds}.delta", **place, "content_index": 0, "delta": piece, "logprobs": []}
-                )
-            deltas.append(
-                {
-                    "type": f"response.{kinds}.done",
-                    **place,
-                    "content_index": 0,
-                    "logprobs": [],
-                    kinds.replace("output_", ""): content,
-                }
-            )
-            done = {**part, kinds.replace("output_", ""): content}
-            item = {**item, "content": [done]}
-        elif kind == "thought":
-            item = {"id": item_id, "type": "reasoning", "summary": []}
-            for piece in cut(draw, content):
-                deltas.append(
-                    {"type": "response.reasoning_summary_text.delta", **place, "summary_index": 0, "delta": piece}
-                )
-        elif kind == "call":
-            name, arguments, ids = content
-            call_id = next(plan.ids(ids, calls))
-            item = {
-                "id": item_id,
-                "type": "function_call",
-                "call_id": call_id,
-                "name": name,
-                "arguments": arguments,
-            }
-            if draw(st.booleans()):
-                for piece in cut(draw, arguments):
-                    deltas.append({"type": "response.function_call_arguments.delta", **place, "delta": piece})
-                deltas.append(
-                    {"type": "response.function_call_arguments.done", **place, "name": name, "arguments": arguments}
-                )
-            calls += 1
-        else:
-            item = {
-                "id": item_id,
-                "type": draw(st.sampled_from(["hologram", "web_search_call"])),
-                "status": "completed",
-            }
-            deltas.append({"type": "response.hologram.delta", **place, "delta": "x"})
-        added = {**item, "status": "in_progress"}
-        if "arguments" in added:
-            added["arguments"] = ""
-        if item["type"] == "message":
-            added["content"] = []
-        strand = [{"type": "response.output_item.added", "output_index": index, "item": added}, *deltas]
-        if draw(st.integers(0, 5)):
-            strand.append(
-                {"type": "response.output_item.done", "output_index": index, "item": {**item, "status": "completed"}}
-            )
-        strands.append(strand)
-    events: list[Event] = [
-        {"type": "response.created", "response": {**body, "status": "in_progress"}},
-        *plan.woven(strands),
-    ]
+    prefix = f"item_{plan.draw(st.integers(0, 9))}"
+    strands = [response_item(plan, index, prefix) for index in range(len(plan.parts))]
     usage: Event = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    events = [response_event("created", status="in_progress"), *plan.woven(strands)]
     if plan.end == "completed":
-        events.append({"type": "response.completed", "response": {**body, "status": "completed", "usage": usage}})
+        events.append(response_event("completed", usage=usage))
     elif plan.end == "failed":
-        error = {"code": "server_error", "message": "The server had an error"}
-        events.append({"type": "response.failed", "response": {**body, "status": "failed", "error": error}})
+        events.append(response_event("failed", error={"code": "server_error", "message": "The server had an error"}))
     elif plan.end:
-        details = {"reason": plan.end}
-        events.append(
-            {
-                "type": "response.incomplete",
-                "response": {**body, "status": "incomplete", "incomplete_details": details, "usage": usage},
-            }
-        )
-    lines = []
-    for number, event in enumerate(events):
-        lines.append(f"event: {event['type']}\ndata: {json.dumps({'sequence_number': number, **event})}")
-    return lines
+        events.append(response_event("incomplete", incomplete_details={"reason": plan.end}, usage=usage))
+    return [named({"sequence_number": number, **event}) for number, event in enumerate(events)]
 
 
-def anthropic(plan: Plan) -> list[Any]:
+def response_item(plan: Plan, index: int, prefix: str) -> list[Event]:
+    """The events of one part."""
+    draw, (kind, content) = plan.draw, plan.parts[index]
+    item: Event = {"id": f"{prefix}_{index if draw(st.integers(0, 9)) else 0}"}
+    started: Event = {"status": "in_progress"}
+    deltas: list[Event] = []
+
+    def tell(what: str, **values: Any) -> None:
+        deltas.append({"type": f"response.{what}", "item_id": item["id"], "output_index": index, **values})
+
+    if kind in ("text", "refusal"):
+        name, key = ("output_text", "text") if kind == "text" else ("refusal", "refusal")
+        part = {"type": name, key: "", **({"annotations": []} if kind == "text" else {})}
+        tell("content_part.added", content_index=0, part=part)
+        for piece in plan.cut(content):
+            tell(f"{name}.delta", content_index=0, delta=piece, logprobs=[])
+        tell(f"{name}.done", content_index=0, logprobs=[], **{key: content})
+        item |= {"type": "message", "role": "assistant", "content": [part | {key: content}]}
+        started["content"] = []
+    elif kind == "thought":
+        item |= {"type": "reasoning", "summary": []}
+        for piece in plan.cut(content):
+            tell("reasoning_summary_text.delta", summary_index=0, delta=piece)
+    elif kind == "call":
+        name, arguments, ids = content
+        call_id = next(plan.ids(ids, sum(kind == "call" for kind, _ in plan.parts[:index])))
+        item |= {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+        started["arguments"] = ""
+        if draw(st.booleans()):
+            for piece in plan.cut(arguments):
+                tell("function_call_arguments.delta", delta=piece)
+            tell("function_call_arguments.done", name=name, arguments=arguments)
+    else:
+        item["type"] = draw(st.sampled_from(["hologram", "web_search_call"]))
+        tell("hologram.delta", delta="x")
+    strand = [{"type": "response.output_item.added", "output_index": index, "item": item | started}, *deltas]
+    if draw(st.integers(0, 5)):
+        done = item | {"status": "completed"}
+        strand.append({"type": "response.output_item.done", "output_index": index, "item": done})
+    return strand
+
+
+def response_event(name: str, **values: Any) -> Event:
+    body = {"id": "resp_7", "object": "response", "created_at": 1, "model": "m", "output": [], "tools": []}
+    body |= {"parallel_tool_calls": True, "tool_choice": "auto", "status": name}
+    return {"type": f"response.{name}", "response": body | values}
+
+
+def named(event: Event) -> str:
+    return f"event: {event['type']}\n{framed(event)}"
+
+
+def anthropic(plan: Plan) -> list[str]:
     draw = plan.draw
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "content": []}
     message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 9, "output_tokens": 1}}
@@ -323,15 +246,15 @@ def anthropic(plan: Plan) -> list[Any]:
         block: Event = {"type": "text", "text": ""}
         deltas: list[Event] = []
         if kind == "text":
-            deltas = [{"type": "text_delta", "text": piece} for piece in cut(draw, content)]
+            deltas = [{"type": "text_delta", "text": piece} for piece in plan.cut(content)]
         elif kind == "thought":
             block = {"type": "thinking", "thinking": "", "signature": ""}
-            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in cut(draw, content)]
+            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in plan.cut(content)]
             deltas.append({"type": "signature_delta", "signature": "c2ln"})
         elif kind == "call":
             name, arguments, ids = content
             block = {"type": "tool_use", "id": next(plan.ids(ids, calls)), "name": name, "input": {}}
-            deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in cut(draw, arguments)]
+            deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in plan.cut(arguments)]
             calls += 1
         elif kind == "server":
             block = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}
@@ -347,30 +270,23 @@ def anthropic(plan: Plan) -> list[Any]:
         strands.append(strand)
     events: list[Event] = [{"type": "message_start", "message": message}, *plan.woven(strands)]
     if plan.end:
-        events.append(
-            {
-                "type": "message_delta",
-                "delta": {"stop_reason": plan.end, "stop_sequence": None},
-                "usage": {"output_tokens": 5},
-            }
-        )
+        stop = {"stop_reason": plan.end, "stop_sequence": None}
+        events.append({"type": "message_delta", "delta": stop, "usage": {"output_tokens": 5}})
         events.append({"type": "message_stop"})
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    odd = draw(st.sampled_from([None] * 8 + [{"type": "ping"}, error, {"type": "hologram"}]))
-    if odd:
-        events.insert(draw(st.integers(0, len(events))), odd)
-    return [f"event: {event['type']}\ndata: {json.dumps(event)}" for event in events]
+    return [named(event) for event in plan.with_odd(events, {"type": "ping"}, error, {"type": "hologram"})]
 
 
-def google(plan: Plan) -> list[Any]:
-    draw = plan.draw
+def google(plan: Plan) -> list[str]:
+    code = {"executableCode": {"language": "PYTHON", "code": "1"}}
     strands: list[list[Event]] = []
     calls = 0
     for kind, content in plan.parts:
+        strand: list[Event] = [{"hologram": {"strokes": 3}}]
         if kind == "text":
-            strands.append([{"text": piece} for piece in cut(draw, content)])
+            strand = [{"text": piece} for piece in plan.cut(content)]
         elif kind == "thought":
-            strands.append([{"text": piece, "thought": True} for piece in cut(draw, content)])
+            strand = [{"text": piece, "thought": True} for piece in plan.cut(content)]
         elif kind == "call":
             name, arguments, ids = content
             try:
@@ -381,47 +297,25 @@ def google(plan: Plan) -> list[Any]:
             call_id = next(plan.ids(ids, calls))
             if call_id is not None:
                 call["id"] = call_id
-            strands.append([{"functionCall": call}])
+            strand = [{"functionCall": call}]
             calls += 1
         elif kind == "image":
-            strands.append([{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}])
+            strand = [{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}]
         elif kind == "server":
-            strands.append(
-                [
-                    {"executableCode": {"language": "PYTHON", "code": "1"}},
-                    {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
-                ]
-            )
-        else:
-            strands.append([{"hologram": {"strokes": 3}}])
+            strand = [code, {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}]
+        strands.append(strand)
+    about = {"modelVersion": "g", "responseId": "r7"}
     chunks: list[Event] = []
     for part in plan.woven(strands):
-        chunks.append(
-            {
-                "candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}}],
-                "modelVersion": "g",
-                "responseId": "r7",
-            }
-        )
+        chunks.append({"candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}}], **about})
     if plan.end:
-        chunks.append({"candidates": [{"index": 0, "finishReason": plan.end}], "modelVersion": "g", "responseId": "r7"})
+        chunks.append({"candidates": [{"index": 0, "finishReason": plan.end}], **about})
     blocked = {"promptFeedback": {"blockReason": "BLOCKLIST"}, "modelVersion": "g"}
-    odd = draw(
-        st.sampled_from(
-            [None] * 8 + [blocked, {"candidates": []}, {"candidates": [{"index": 0, "content": {"role": "model"}}]}]
-        )
-    )
-    if odd:
-        chunks.insert(draw(st.integers(0, len(chunks))), odd)
-    return [f"data: {json.dumps(chunk)}" for chunk in chunks]
+    without_parts = {"candidates": [{"index": 0, "content": {"role": "model"}}]}
+    return [framed(chunk) for chunk in plan.with_odd(chunks, blocked, {"candidates": []}, without_parts)]
 
 
-DIALECTS: dict[str, Callable[[Plan], list[Any]]] = {
-    "chat": chat,
-    "responses": responses,
-    "anthropic": anthropic,
-    "google": google,
-}
+DIALECTS = {"chat": chat, "responses": responses, "anthropic": anthropic, "google": google}
 
 
 @st.composite
@@ -432,6 +326,4 @@ def answers(draw: Draw, api: str) -> Sent:
     body = "".join(f"{frame}\n\n" for frame in frames).encode()
     if draw(st.integers(0, 9)) == 0:
         body = body[: draw(st.integers(0, len(body)))]
-    places = sorted(draw(st.lists(st.integers(0, len(body)), max_size=6)))
-    chunks = [body[start:end] for start, end in zip([0, *places], [*places, len(body)], strict=True)]
-    return Sent(api, [chunk for chunk in chunks if chunk], plan.has_tags)
+    return Sent(api, [chunk for chunk in split(draw, body, 6) if chunk], plan.has_tags)

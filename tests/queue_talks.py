@@ -10,7 +10,7 @@ import random
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from gates import Lost, Point, Refused
@@ -27,19 +27,8 @@ STEPS = {
 # The answers after which a run ends, but not well.
 SPOILING = ("fail", "ask", "both")
 # What a client can do at any time.
-CHANGES = {"post": 12, "edit": 4, "move": 3, "take_back": 3, "post_again": 2, "cancel": 1, "send_now": 1, "look": 1}
-
-
-class Site(Protocol):
-    """Two processes that serve, and maybe others that execute runs."""
-
-    disturbances: int
-    """It is even while all processes are there, and grows when one goes and when it is back."""
-    has_workers: bool
-
-    async def fetch(self, process: int, method: str, path: str, body: Any = None) -> tuple[int, Any]: ...
-    async def disturb(self, chance: random.Random, point: Point | None) -> None: ...
-    def pid(self, process: int) -> int: ...
+CHANGES = {"post": 12, "cancel": 1, "send_now": 1, "read_queue": 1}
+CHANGES_OF_ONE = {"edit": 4, "move": 3, "take_back": 3, "post_again": 2}
 
 
 @dataclass
@@ -75,9 +64,9 @@ class Sent:
 
 
 class Talk:
-    """One thread, and what happens in it."""
+    """One thread, and what happens in it. `site` has the processes (test_queue_killed.py)."""
 
-    def __init__(self, site: Site, seed: str, messages: int, disturbing: float) -> None:
+    def __init__(self, site: Any, seed: str, messages: int, disturbing: float) -> None:
         self.site, self.messages, self.disturbing = site, messages, disturbing
         self.chance = random.Random(seed)  # noqa: S311 # not a secret
         self.thread = f"talk-{seed}"
@@ -172,14 +161,12 @@ class Talk:
             try:
                 status, answer = await self.site.fetch(process, method, path, body)
             except Refused:
-                process = 1 - process
-                await asyncio.sleep(POLL_SECONDS)
-                continue
+                status, answer = 503, None
             except Lost:
                 self.log.append(f"{method} {path} {body}: lost in process {process}")
                 raise
             if status == 503:
-                # The process is about to end.
+                # The process is not there, or about to end.
                 process = 1 - process
                 await asyncio.sleep(POLL_SECONDS)
                 continue
@@ -192,12 +179,10 @@ class Talk:
 
     async def insist(self, method: str, query: str = "", body: Any = None, process: int | None = None):
         """Send a request that may be sent again until it is answered: whether an answer was lost, and the answer."""
-        was_lost = False
+        path, was_lost = f"/agent/threads/{self.thread}/messages/{query}", False
         while True:
             with suppress(Lost):
-                return was_lost, *await self.fetch(
-                    method, f"/agent/threads/{self.thread}/messages/{query}", body, process
-                )
+                return was_lost, *await self.fetch(method, path, body, process)
             was_lost = True
 
     async def read_queue(self) -> dict[str, Any]:
@@ -254,66 +239,48 @@ class Talk:
         Without workers, the run must be in the process that has answered: others tell it a little later.
         """
         points = [point for point in before if point.is_open]
-        if sent.mode != "steer" or sent.is_moved or sent.status != "accepted" or answer["state"] != "waiting":
-            return
-        if not points:
-            return
-        point = points[0]
-        if answer["run"] and (self.site.has_workers or point.pid == self.site.pid(process)):
-            sent.due = Due(point.run, self.site.disturbances, self.spoilt)
+        is_waiting = sent.status == "accepted" and answer["state"] == "waiting" and answer["run"]
+        is_steered = is_waiting and sent.mode == "steer" and not sent.is_moved
+        if points and is_steered and (self.site.has_workers or points[0].pid == self.site.pid(process)):
+            sent.due = Due(points[0].run, self.site.disturbances, self.spoilt)
 
-    async def post_again(self, *, is_raced: bool = False) -> None:
+    async def post_again(self, sent: Sent) -> None:
         """Repeat a request whose answer was lost, as it seems to the client."""
-        sent = self.pick()
-        if sent:
-            async with sent.editing:
-                body = {"message": message_of(sent, sent.text), "mode": sent.mode}
-                again = await self.insist("POST", body=body)
-                self.hear(sent, [again])
-                # Nothing else has changed the message meanwhile.
-                if sent.status == "taken back" and again[2]["state"] != "taken_back":
-                    self.mistake(f"came back: {again}")
+        body = {"message": message_of(sent, sent.text), "mode": sent.mode}
+        again = await self.insist("POST", body=body)
+        self.hear(sent, [again])
+        # Nothing else has changed the message meanwhile.
+        if sent.status == "taken back" and again[2]["state"] != "taken_back":
+            self.mistake(f"came back: {again}")
 
-    async def edit(self, *, is_raced: bool = False) -> None:
-        sent = self.pick()
-        if sent is None:
-            return
-        async with sent.editing:
-            sent.due = None
-            text = f"{self.thread} {sent.id} edited-{self.chance.randrange(10**6)}"
-            body: dict[str, Any] = {"message_id": sent.id, "message": message_of(sent, text)}
-            if self.chance.random() < 0.3:
-                body["mode"] = self.chance.choice(["queue", "steer"])
-                sent.is_moved = True
-            was_lost, status, _ = await self.insist("PATCH", body=body)
-            if status == 200:
-                sent.text = text
-            elif was_lost:
-                sent.maybe.add(text)
-            self.check_change(sent, "PATCH", status)
-
-    async def move(self, *, is_raced: bool = False) -> None:
-        sent = self.pick()
-        if sent is None:
-            return
-        async with sent.editing:
+    async def edit(self, sent: Sent) -> None:
+        sent.due = None
+        text = f"{self.thread} {sent.id} edited-{self.chance.randrange(10**6)}"
+        body: dict[str, Any] = {"message_id": sent.id, "message": message_of(sent, text)}
+        if self.chance.random() < 0.3:
+            body["mode"] = self.chance.choice(["queue", "steer"])
             sent.is_moved = True
-            body = {"message_id": sent.id, "position": self.chance.randrange(3)}
-            _, status, _ = await self.insist("PATCH", body=body)
-            self.check_change(sent, "PATCH", status)
+        was_lost, status, _ = await self.insist("PATCH", body=body)
+        if status == 200:
+            sent.text = text
+        elif was_lost:
+            sent.maybe.add(text)
+        self.check_change(sent, "PATCH", status)
 
-    async def take_back(self, *, is_raced: bool = False) -> None:
-        sent = self.pick()
-        if sent is None:
-            return
-        async with sent.editing:
-            sent.due = None
-            _, status, _ = await self.insist("DELETE", f"?message_id={sent.id}")
-            if status == 204:
-                sent.status = "taken back"
-                if sent.read:
-                    self.mistake(f"read, and taken back: {sent}")
-            self.check_change(sent, "DELETE", status)
+    async def move(self, sent: Sent) -> None:
+        sent.is_moved = True
+        body = {"message_id": sent.id, "position": self.chance.randrange(3)}
+        _, status, _ = await self.insist("PATCH", body=body)
+        self.check_change(sent, "PATCH", status)
+
+    async def take_back(self, sent: Sent) -> None:
+        sent.due = None
+        _, status, _ = await self.insist("DELETE", f"?message_id={sent.id}")
+        if status == 204:
+            sent.status = "taken back"
+            if sent.read:
+                self.mistake(f"read, and taken back: {sent}")
+        self.check_change(sent, "DELETE", status)
 
     def check_change(self, sent: Sent, method: str, status: int) -> None:
         good = 204 if method == "DELETE" else 200
@@ -328,13 +295,13 @@ class Talk:
         elif status not in (good, 404, 409):
             self.mistake(f"{method}: {status}")
 
-    async def cancel(self, *, is_raced: bool = False) -> None:
+    async def cancel(self) -> None:
         self.spoilt += 1
         with suppress(Lost):
             await self.fetch("POST", f"/agent/threads/{self.thread}/cancel/")
         self.spoilt += 1
 
-    async def send_now(self, *, is_raced: bool = False) -> None:
+    async def send_now(self) -> None:
         """Send what waits, which is refused while a run is active, and while a question is open."""
         points = [point for point in self.points if point.is_open]
         _, status, _ = await self.insist("POST", body={})
@@ -343,21 +310,29 @@ class Talk:
         if status not in (202, 404, 409):
             self.mistake(f"POST of nothing: {status}")
 
-    async def look(self, *, is_raced: bool = False) -> None:
-        await self.read_queue()
-
-    def pick(self) -> Sent | None:
-        known = [sent for sent in self.sent.values() if sent.mode != "plain"]
-        return self.chance.choice(known[-6:]) if known else None
-
     async def change(self) -> None:
-        name = self.chance.choices([*CHANGES], [*CHANGES.values()])[0]
-        if self.chance.random() < 0.25:
-            task = asyncio.create_task(getattr(self, name)(is_raced=True))
+        """Do one of these, or begin it beside what comes next."""
+        weights = CHANGES | CHANGES_OF_ONE
+        name = self.chance.choices([*weights], [*weights.values()])[0]
+        is_raced = self.chance.random() < 0.25
+        if name == "post":
+            change = self.post(is_raced=is_raced)
+        else:
+            change = self.change_one(name) if name in CHANGES_OF_ONE else getattr(self, name)()
+        if is_raced:
+            task = asyncio.create_task(change)
             self.racing.add(task)
             task.add_done_callback(self.end_race)
         else:
-            await getattr(self, name)()
+            await change
+
+    async def change_one(self, name: str) -> None:
+        """Change one of the newest messages."""
+        known = [sent for sent in self.sent.values() if sent.mode != "plain"]
+        if known:
+            sent = self.chance.choice(known[-6:])
+            async with sent.editing:
+                await getattr(self, name)(sent)
 
     def end_race(self, task: "asyncio.Task[Any]") -> None:
         self.racing.discard(task)

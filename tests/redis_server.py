@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 from servers import free_port, wait_until
 
 
@@ -18,10 +19,13 @@ class RedisServer:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
+        program = find_redis()
+        if program is None:
+            pytest.skip("Redis is not installed")
         address = ["--port", str(self.port), "--bind", "127.0.0.1"]
         with (self.directory / "redis.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [find_redis(), *address, "--save", "", "--appendonly", "no", "--dir", self.directory],
+                [program, *address, "--save", "", "--appendonly", "no", "--dir", self.directory],
                 stdout=log,
                 stderr=log,
             )
@@ -30,6 +34,13 @@ class RedisServer:
     def stop(self) -> None:
         self.process.kill()
         self.process.wait()
+
+    def __enter__(self) -> "RedisServer":
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
 
     def ask(self, *command: str) -> str:
         """What redis-cli prints."""

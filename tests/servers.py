@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -67,15 +69,20 @@ class LiveProject:
 
     def start(self) -> None:
         with self.log.open("ab") as stream:
-            self.process = subprocess.Popen(
-                [*self.prefix, self.path / ".venv/bin/python", *self.command],
-                cwd=self.path,
-                env=project_environment(**self.settings),
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=stream,
-            )
+            self.process = self.begin(*self.command, stdout=stream, stderr=stream)
         wait_until_healthy(self.port, self.process, self.log)
+
+    def begin(self, *arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
+        """Start another Python program of the project."""
+        streams = {"stdin": subprocess.DEVNULL} | options
+        environment = project_environment(**self.settings | streams.pop("env", {}))
+        python = self.path / ".venv/bin/python"
+        return subprocess.Popen([*self.prefix, python, *arguments], cwd=self.path, env=environment, **streams)
+
+    def begin_worker(self, **environment: str) -> subprocess.Popen[bytes]:
+        """Start a process that executes runs."""
+        with (self.path / "worker.log").open("ab") as log:
+            return self.begin("manage.py", "agent_worker", stdout=log, stderr=log, env=environment)
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGINT)
@@ -95,6 +102,12 @@ class LiveProject:
 
     def client(self, token: str | None = None) -> "Client":
         return Client(self.port, token)
+
+    def token_of(self, username: str) -> str:
+        """A token of another user, who is made if there is none of this name."""
+        code = f"from users.models import User; User.objects.get_or_create(username={username!r})"
+        self.manage("shell", "-v", "0", "-c", code)
+        return self.manage("create_token", username).splitlines()[-1]
 
 
 class Daphne(LiveProject):
@@ -132,6 +145,16 @@ class Client:
         """Send a request and read all of it: (status, text)."""
         with self.open(method, path, body, headers) as response:
             return response.status, response.read().decode()
+
+    def read(self, path: str) -> Any:
+        """What a route answers, whose JSON there has to be."""
+        status, text = self.fetch("GET", path)
+        assert status == 200, (path, status, text)
+        return json.loads(text)
+
+    def thread(self, thread_id: str) -> dict[str, Any]:
+        """What the agent keeps of a thread."""
+        return self.read(f"/agent/threads/{thread_id}/")
 
     def login(self, username: str, password: str) -> None:
         self.fetch("GET", "/accounts/login/")
@@ -281,6 +304,47 @@ def code_of(project: Path) -> str:
                 content = (Path(folder) / name).read_bytes()
                 digest.update(f"{folder.removeprefix(str(project))}/{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()
+
+
+@contextmanager
+def running(command: Sequence[str | Path], port: int, log: Path, cwd: Path, **environment: str) -> Iterator[str]:
+    """Run a server of others until the block ends; yields its URL when it listens."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=cwd, env=project_environment(**environment), stdout=output, stderr=output
+        )
+
+    def is_up() -> bool:
+        assert process.poll() is None, log.read_text()
+        return is_listening(port)
+
+    try:
+        wait_until(is_up, failure_message=log.read_text)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+class Quiet(BaseHTTPRequestHandler):
+    """The base of handlers: what they are asked is not printed."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@contextmanager
+def answering(handler: type[Quiet], **known: Any) -> Iterator[ThreadingHTTPServer]:
+    """Serve HTTP until the block ends; a handler finds what is `known` at its server."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        vars(server).update(known, url=f"http://127.0.0.1:{server.server_port}")
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @contextmanager

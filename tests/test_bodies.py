@@ -2,17 +2,17 @@
 
 import http.client
 import json
+import re
 import shutil
 import socket
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import furnish_project
+from conftest import ROOT
 from daily import at_night
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
@@ -30,8 +30,8 @@ APPROVALS, DENIALS, CANCELLATIONS, MISFITS = "<approvals>", "<denials>", "<cance
 
 # --- Bodies that a client might well send
 
-# "search" alone shows an activity.
-WORDS = ["echo", "think", "wipe", "ask", "both", "mixed", "paint", *["search"] * 3, "note", "wrong", "hello"]
+# "research" alone shows an activity.
+WORDS = ["echo", "think", "wipe", "schedule", "both", "mixed", "paint", *["research"] * 3, "pin", "wrong", "hello"]
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -39,9 +39,8 @@ def mostly(usual: st.SearchStrategy[Any], odd: st.SearchStrategy[Any], times: in
     return st.sampled_from([usual] * times + [odd]).flatmap(lambda chosen: chosen)
 
 
-odd_text = mostly(
-    st.text(max_size=12) | st.sampled_from(["", "\x00", "\u2028", "x" * 300, "{"]), st.just("\ud800"), 200
-)
+oddities = st.sampled_from(["", "\x00", "\u2028", "x" * 300, "{"])
+odd_text = mostly(st.text(max_size=12) | oddities, st.just("\ud800"), 200)
 texts = mostly(st.sampled_from(WORDS), odd_text)
 numbers = st.integers(-5, 5) | st.sampled_from([2**53, 2**70, 1e300, -0.0, 1.5])
 values = st.recursive(
@@ -54,47 +53,44 @@ ids = st.integers(0, 10**9).map(str) | st.sampled_from(["m1", "m2", "c1"])
 call_ids = st.sampled_from(["c1", "c2", PENDING_CALL])
 
 
-def entries(required: dict[str, Any], **optional: Any) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries(required, optional=optional)
+def entries(optional: dict[str, Any] | None = None, /, **required: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects with these fields: strategies of their values, or the values themselves."""
+
+    def strategies(fields: dict[str, Any]) -> dict[str, Any]:
+        return {key: one if isinstance(one, st.SearchStrategy) else st.just(one) for key, one in fields.items()}
+
+    return st.fixed_dictionaries(strategies(required), optional=strategies(optional or {}))
 
 
+urls = st.sampled_from(["https://example.com/a.png", "file:///etc/passwd"])
 sources = st.one_of(
-    entries(
-        {"type": st.just("data"), "value": st.sampled_from([PNG, "!!!", "QQ=="]), "mimeType": st.just("image/png")}
-    ),
-    entries({"type": st.just("url"), "value": st.sampled_from(["https://example.com/a.png", "file:///etc/passwd"])}),
-    entries({"type": st.just("file"), "value": odd_text}),
+    entries(type="data", value=st.sampled_from([PNG, "!!!", "QQ=="]), mimeType="image/png"),
+    entries(type="url", value=urls),
+    entries(type="file", value=odd_text),
 )
 parts = st.one_of(
-    entries({"type": st.just("text"), "text": texts}, metadata=st.just({"a": None})),
-    entries({"type": st.sampled_from(["image", "audio", "video", "document"]), "source": sources}),
-    entries({"type": st.just("binary"), "mimeType": st.just("image/png")}, data=st.just(PNG), url=odd_text),
-    entries({"type": odd_text}),
+    entries({"metadata": {"a": None}}, type="text", text=texts),
+    entries(type=st.sampled_from(["image", "audio", "video", "document"]), source=sources),
+    entries({"data": PNG, "url": odd_text}, type="binary", mimeType="image/png"),
+    entries(type=odd_text),
 )
-calls = entries(
-    {
-        "id": call_ids,
-        "type": st.just("function"),
-        "function": entries(
-            {
-                "name": mostly(st.sampled_from(["echo", "wipe", "paint", "ask", "nothing"]), odd_text),
-                "arguments": st.sampled_from(['{"text": "a"}', "{}", "", "{", "[1]", "null"]),
-            }
-        ),
-    },
-    encryptedValue=st.sampled_from(["", "{}", '{"signature": 5}']),
+functions = entries(
+    name=mostly(st.sampled_from(["echo", "wipe", "paint", "schedule", "nothing"]), odd_text),
+    arguments=st.sampled_from(['{"text": "a"}', "{}", "", "{", "[1]", "null"]),
 )
+encrypted = st.sampled_from(["", "{}", '{"signature": 5}'])
+calls = entries({"encryptedValue": encrypted}, id=call_ids, type="function", function=functions)
 contents = mostly(texts, st.lists(parts, max_size=3), 4)
-users = entries({"role": st.just("user"), "content": contents}, id=ids | st.none(), name=odd_text)
-results = entries({"role": st.just("tool"), "id": ids, "toolCallId": call_ids, "content": contents}, error=odd_text)
+users = entries({"id": ids | st.none(), "name": odd_text}, role="user", content=contents)
+results = entries({"error": odd_text}, role="tool", id=ids, toolCallId=call_ids, content=contents)
 messages = st.one_of(
     users,
     results,
-    entries({"role": st.just("assistant"), "id": ids}, content=texts, toolCalls=st.lists(calls, max_size=3)),
-    entries({"role": st.just("reasoning"), "id": ids, "content": odd_text}, encryptedValue=odd_text),
-    entries({"role": st.sampled_from(["system", "developer"]), "id": ids, "content": odd_text}),
-    entries({"role": st.just("activity"), "id": ids, "activityType": odd_text, "content": st.just({"a": 1})}),
-    entries({"role": mostly(st.just("user"), odd_text), "id": ids, "content": texts}),
+    entries({"content": texts, "toolCalls": st.lists(calls, max_size=3)}, role="assistant", id=ids),
+    entries({"encryptedValue": odd_text}, role="reasoning", id=ids, content=odd_text),
+    entries(role=st.sampled_from(["system", "developer"]), id=ids, content=odd_text),
+    entries(role="activity", id=ids, activityType=odd_text, content={"a": 1}),
+    entries(role=mostly(st.just("user"), odd_text), id=ids, content=texts),
 )
 histories = st.one_of(
     st.lists(users, min_size=1, max_size=1),
@@ -103,57 +99,45 @@ histories = st.one_of(
     st.lists(messages, max_size=6),
 )
 payloads = st.one_of(
-    entries({"approved": st.booleans()}),
-    entries({"approved": st.booleans()}, editedArgs=st.just({"what": "floppy"}), reason=odd_text),
-    entries({"day": st.just("Friday")}, guests=st.integers(0, 9)),
+    entries(approved=st.booleans()),
+    entries({"editedArgs": {"what": "floppy"}, "reason": odd_text}, approved=st.booleans()),
+    entries({"guests": st.integers(0, 9)}, day="Friday"),
 )
 resumes = st.lists(
     entries(
-        {
-            "interruptId": st.sampled_from([OPEN_INTERRUPT] * 9 + ["unknown"]),
-            "status": st.sampled_from(["resolved", "resolved", "cancelled"]),
-        },
-        payload=mostly(payloads, values, 4),
-        metadata=st.just({"a": 1}),
+        {"payload": mostly(payloads, values, 4), "metadata": {"a": 1}},
+        interruptId=st.sampled_from([OPEN_INTERRUPT] * 9 + ["unknown"]),
+        status=st.sampled_from(["resolved", "resolved", "cancelled"]),
     ),
     min_size=1,
     max_size=3,
     unique_by=lambda entry: entry["interruptId"] if entry["interruptId"] != OPEN_INTERRUPT else id(entry),
 )
 PAINT = {"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}
-tools = st.one_of(
-    st.just([PAINT]),
-    st.just([PAINT]),
-    st.lists(
-        entries({"name": st.sampled_from(["paint", "echo", "x"]) | odd_text, "description": odd_text}), max_size=3
-    ),
-)
-bodies = entries(
-    {"threadId": threads, "runId": ids, "messages": histories, "tools": tools},
-    protocolVersion=st.sampled_from(["1.0", "1.0", "1.0", "0.9", "2.7", "abc"]),
-    parentRunId=ids,
-    state=mostly(st.sampled_from([{}, {"text": "a"}, {"text": "a", "items": ["b"], "more": 1}]), values),
-    context=st.lists(entries({"description": odd_text, "value": odd_text}), max_size=2),
-    forwardedProps=values,
-)
+odd_tools = entries(name=st.sampled_from(["paint", "echo", "x"]) | odd_text, description=odd_text)
+tools = st.one_of(st.just([PAINT]), st.just([PAINT]), st.lists(odd_tools, max_size=3))
+more = {
+    "protocolVersion": st.sampled_from(["1.0", "1.0", "1.0", "0.9", "2.7", "abc"]),
+    "parentRunId": ids,
+    "state": mostly(st.sampled_from([{}, {"title": "a"}, {"title": "a", "items": ["b"], "more": 1}]), values),
+    "context": st.lists(entries(description=odd_text, value=odd_text), max_size=2),
+    "forwardedProps": values,
+}
+bodies = entries(more, threadId=threads, runId=ids, messages=histories, tools=tools)
 answers = entries(
-    {
-        "threadId": mostly(st.just(PAUSED_THREAD), threads),
-        "runId": ids,
-        "resume": mostly(st.sampled_from([APPROVALS, DENIALS, CANCELLATIONS, MISFITS]), resumes, 3),
-        "messages": st.lists(results | messages, max_size=2),
-        "tools": st.just([PAINT]),
-    },
-    protocolVersion=st.just("1.0"),
+    {"protocolVersion": "1.0"},
+    threadId=mostly(st.just(PAUSED_THREAD), threads),
+    runId=ids,
+    resume=mostly(st.sampled_from([APPROVALS, DENIALS, CANCELLATIONS, MISFITS]), resumes, 3),
+    messages=st.lists(results | messages, max_size=2),
+    tools=[PAINT],
 )
 returns = entries(
-    {
-        "threadId": mostly(st.just(PENDING_THREAD), threads),
-        "runId": ids,
-        "messages": st.lists(results, min_size=1, max_size=3),
-        "tools": st.just([PAINT]),
-    },
-    protocolVersion=st.just("1.0"),
+    {"protocolVersion": "1.0"},
+    threadId=mostly(st.just(PENDING_THREAD), threads),
+    runId=ids,
+    messages=st.lists(results, min_size=1, max_size=3),
+    tools=[PAINT],
 )
 
 # --- and what can go wrong with them
@@ -171,7 +155,7 @@ def snake_case(value: Any) -> Any:
         return [snake_case(item) for item in value]
     if isinstance(value, dict):
         return {
-            "".join(f"_{c.lower()}" if c.isupper() else c for c in key) if key.isascii() else key: snake_case(inner)
+            re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", key) if key.isascii() else key: snake_case(inner)
             for key, inner in value.items()
         }
     return value
@@ -208,12 +192,10 @@ def sent_bodies(draw: st.DrawFn) -> Any:
 
 
 @pytest.fixture(scope="module")
-def server(rendered, environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveProject]:
+def server(furnished) -> Iterator[LiveProject]:
     """A project with an agent for every feature. Its log is its own: nobody else may complain in it."""
-    project = tmp_path_factory.mktemp("bodies") / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    shutil.copytree(Path(__file__).parent / "fixtures/bodies", project, dirs_exist_ok=True)
+    project = furnished("bodies")
+    shutil.copytree(ROOT / "tests/clients/project", project, dirs_exist_ok=True)
     with serve(project, DJANGO_SETTINGS_MODULE="bodies_settings") as live:
         yield live
 
@@ -261,9 +243,8 @@ class Conversations:
 
     def _completed(self, body: Any) -> tuple[str, Any]:
         """Put in what only the server knows."""
-        body = filled(
-            body, {PAUSED_THREAD: self._waiting(self.interrupts), PENDING_THREAD: self._waiting(self.pending)}
-        )
+        threads = {PAUSED_THREAD: self._waiting(self.interrupts), PENDING_THREAD: self._waiting(self.pending)}
+        body = filled(body, threads)
         if not isinstance(body, dict):
             return "", body
         thread = str(body.get("threadId", body.get("thread_id")))
@@ -271,12 +252,9 @@ class Conversations:
         if body.get("resume") in (APPROVALS, DENIALS, CANCELLATIONS, MISFITS):
             body["resume"] = [answer(interrupt, body["resume"]) for interrupt in waiting]
             self.resumes += 1
-            said = [{"role": "user", "content": WORDS[self.resumes % len(WORDS)]}]
-            body["messages"] = [] if waiting else said
-            body["messages"] += [
-                {"id": call_id, "role": "tool", "toolCallId": call_id, "content": "blue"}
-                for call_id in self.pending.get(thread, ())
-            ]
+            body["messages"] = [] if waiting else [{"role": "user", "content": WORDS[self.resumes % len(WORDS)]}]
+            for call_id in self.pending.get(thread, ()):
+                body["messages"].append({"id": call_id, "role": "tool", "toolCallId": call_id, "content": "blue"})
         open_ids = iter([interrupt["id"] for interrupt in waiting])
         body = filled(body, {OPEN_INTERRUPT: open_ids, PENDING_CALL: iter(self.pending.get(thread, ()))})
         return thread, body
@@ -289,11 +267,11 @@ class Conversations:
 
 def answer(interrupt: dict[str, Any], kind: str) -> dict[str, Any]:
     """Answer a question in its own form, or in none that it has."""
-    if kind == MISFITS:
-        return {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": "perhaps", "guests": 2}}
     if kind == CANCELLATIONS:
         return {"interruptId": interrupt["id"], "status": "cancelled"}
-    payload = {"approved": kind == APPROVALS} if interrupt["reason"] == "tool_call" else {"day": "Friday"}
+    payload = {"approved": kind == APPROVALS} if interrupt["reason"] == "tool_call" else {"day": "Friday", "guests": 2}
+    if kind == MISFITS:
+        payload = {"approved": "perhaps", "guests": 2}
     return {"interruptId": interrupt["id"], "status": "resolved", "payload": payload}
 
 
@@ -356,14 +334,14 @@ def test_generated_bodies_get_clear_answers(server: LiveProject, connection: htt
 
 def raw_requests(token: str) -> dict[str, tuple[bytes, set[int | None]]]:
     """Bytes by name, with the statuses that are right for them; None is a connection closed without an answer."""
-    start = (
-        f"POST /agent/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n".encode()
-    )
+    lines = ["POST /agent/ HTTP/1.1", "Host: localhost", "Connection: close", f"Authorization: Bearer {token}", ""]
+    start = "\r\n".join(lines).encode()
     head = start + b"Content-Type: application/json\r\n"
     body = json.dumps(run_input("hello")).encode()
     size = b"Content-Length: %d\r\n" % len(body)
     chunked = b"Transfer-Encoding: chunked\r\n\r\n"
     chunk = b"%x\r\n%s\r\n" % (len(body), body)
+    path_of_no_utf8 = head.replace(b"/agent/", b"/agent/threads/%ff%fe/")
     return {
         "a good one": (head + size + b"\r\n" + body, {200}),
         "a good one in chunks": (head + chunked + chunk + b"0\r\n\r\n", {200}),
@@ -385,10 +363,7 @@ def raw_requests(token: str) -> dict[str, tuple[bytes, set[int | None]]]:
         "headers without an end": (head + b"X-Long: " + b"x" * 1_000_000, {None, 400, 431}),
         "no HTTP": (b"\x16\x03\x01\x02\x00\x01\x00\x01" + body, {None, 400}),
         "an unknown method": (head.replace(b"POST", b"BREW") + size + b"\r\n" + body, {400, 405, 501}),
-        "a path of no UTF-8": (
-            head.replace(b"/agent/", b"/agent/threads/%ff%fe/") + size + b"\r\n" + body,
-            {400, 404, 405},
-        ),
+        "a path of no UTF-8": (path_of_no_utf8 + size + b"\r\n" + body, {400, 404, 405}),
     }
 
 

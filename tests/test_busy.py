@@ -4,33 +4,25 @@ BUSY_SECONDS says for how long they are kept busy, ROUNDS how often. That time i
 happen in it, however long it is.
 """
 
-import json
 import os
-import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, furnish_project
 from elsewhere import elsewhere, send_signal
 from postgresql import PostgreSQL
-from redis_server import RedisServer, find_redis
-from servers import HANG_SECONDS, Client, Daphne, events, free_port, project_environment, run_input, serve, wait_until
+from reading import Reading
+from redis_server import RedisServer
+from servers import HANG_SECONDS, Client, Daphne, free_port, run_input, serve, wait_until
 
-pytestmark = [
-    pytest.mark.servers,
-    pytest.mark.nightly,
-    pytest.mark.alone,
-    pytest.mark.skipif(not find_redis(), reason="Redis is not installed"),
-]
+pytestmark = [pytest.mark.servers, pytest.mark.nightly, pytest.mark.alone]
 
 ROUNDS = int(os.environ.get("ROUNDS", "1"))
 # Well past the time after which a process that says nothing may count as dead, and another one has looked.
@@ -71,26 +63,19 @@ class Site:
     clients: dict[str, Client] = field(default_factory=dict)
 
     def serve(self, name: str, *, is_elsewhere: bool = False) -> None:
-        prefix, environment = elsewhere() if is_elsewhere else ([], {})
-        settings = {**self.settings, **environment, "PROCESS": name}
-        live = Executor(self.path, free_port(), "", "", self.token, settings, prefix)
+        live = self._project(name, is_elsewhere)
         live.start()
         self._add(name, live.process)
         self.clients[name] = live.client(self.token)
 
     def work(self, name: str, *, is_elsewhere: bool = False) -> None:
         """Start a worker."""
+        self._add(name, self._project(name, is_elsewhere).begin_worker())
+
+    def _project(self, name: str, is_elsewhere: bool) -> Executor:
         prefix, environment = elsewhere() if is_elsewhere else ([], {})
-        with (self.path / "worker.log").open("ab") as log:
-            process = subprocess.Popen(
-                [*prefix, self.path / ".venv/bin/python", "manage.py", "agent_worker"],
-                cwd=self.path,
-                env=project_environment(**self.settings, **environment, PROCESS=name),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        self._add(name, process)
+        settings = {**self.settings, **environment, "PROCESS": name}
+        return Executor(self.path, free_port(), "", "", self.token, settings, prefix)
 
     def _add(self, name: str, process: subprocess.Popen[bytes]) -> None:
         self.processes[name] = process
@@ -113,16 +98,12 @@ class Site:
         return self.database.query(self.name, sql)
 
     @contextmanager
-    def disturbed(self, **columns: str) -> Iterator[None]:
-        self.disturb(**columns)
+    def disturbed(self, column: str, value: str) -> Iterator[None]:
+        self.query(f"UPDATE public.disturbance SET {column} = {value}")  # noqa: S608
         try:
             yield
         finally:
-            self.disturb(shift="'0'", wait_seconds="0")
-
-    def disturb(self, **columns: str) -> None:
-        changes = ", ".join(f"{name} = {value}" for name, value in columns.items())
-        self.query(f"UPDATE public.disturbance SET {changes}")  # noqa: S608
+            self.query("UPDATE public.disturbance SET shift = '0', wait_seconds = 0")
 
     def effects(self) -> list[list[str]]:
         """What has been done: the tool, for which run, by which process, and when."""
@@ -136,19 +117,13 @@ class Site:
         return wait_until(lambda: self.effects_of(run))[0][2]
 
 
-@dataclass
-class Run:
+class Run(Reading):
     """A run as a client sees it that follows it through a process that nothing disturbs."""
 
-    site: Site
-    kind: str
-    name: str
-    through: str
-    thread_id: str = ""
-    stream: list[dict[str, Any]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.thread_id = f"thread-{self.name}"
+    def __init__(self, site: Site, kind: str, name: str) -> None:
+        super().__init__(f"thread-{name}")
+        self.site, self.kind, self.name = site, kind, name
+        self.client = site.clients["watcher"]
 
     def begin(self, process: str) -> "Run":
         body = run_input(f"{self.kind} {self.name}", threadId=self.thread_id)
@@ -158,17 +133,8 @@ class Run:
         return self
 
     def follow(self) -> "Run":
-        """Read to the end, from the beginning."""
-
-        def ends() -> bool:
-            path = f"/agent/threads/{self.thread_id}/events/"
-            with suppress(OSError, HTTPException), self.site.clients[self.through].open("GET", path) as response:
-                self.stream = list(events(response))
-            return bool(self.stream) and self.stream[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")
-
-        # One process may have to do with all runs one after the other.
-        seconds = HANG_SECONDS + 10 * BUSY_SECONDS
-        wait_until(ends, seconds=seconds, failure_message=lambda: (self.name, self.stream[-1:]))
+        """Read to the end, from the beginning. One process may have to do with all runs one after the other."""
+        self.read_to_the_end(self.client, seconds=HANG_SECONDS + 10 * BUSY_SECONDS)
         return self
 
     def go_on(self) -> None:
@@ -176,9 +142,7 @@ class Run:
         (self.site.path / f"enough-{self.name}").touch()
 
     def thread(self) -> dict[str, Any]:
-        status, text = self.site.clients[self.through].fetch("GET", f"/agent/threads/{self.thread_id}/")
-        assert status == 200, text
-        return json.loads(text)
+        return self.client.thread(self.thread_id)
 
     def check_busy(self, after_seconds: float = 0) -> None:
         """Nobody else may begin on its thread, so long after its first tool has begun."""
@@ -186,14 +150,14 @@ class Run:
         time.sleep(max(0, began + after_seconds - time.time()))
         assert self.thread()["running"]
         body = run_input("talk intruder", threadId=self.thread_id)
-        status, text = self.site.clients[self.through].fetch("POST", "/agent/", body)
+        status, text = self.client.fetch("POST", "/agent/", body)
         assert status == 409, text
         self.go_on()
 
-    def check(self) -> None:
+    def check_end(self) -> None:
         """It has ended as if nothing had been, and what it said and did is in its thread."""
-        assert self.stream[-1].get("outcome") == {"type": "success"}, (self.name, self.stream[-1])
-        assert [event["type"] for event in self.stream].count("RUN_STARTED") == 1
+        assert self.last.get("outcome") == {"type": "success"}, (self.name, self.last)
+        assert [event["type"] for event in self.events].count("RUN_STARTED") == 1
         expected = [*([self.kind] if self.kind != "talk" else []), "effect", "last"]
         assert [effect[0] for effect in self.site.effects_of(self)] == expected
         thread = self.thread()
@@ -204,30 +168,19 @@ class Run:
 
 @pytest.fixture(scope="module", params=["local", "dbos"])
 def site(
-    request: pytest.FixtureRequest,
-    rendered,
-    environment: Path,
-    postgresql_server: PostgreSQL,
-    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest, furnished, postgresql_server: PostgreSQL, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     """Web processes; in the durable one, workers that execute the runs. "watcher" is disturbed by nothing."""
-    directory = tmp_path_factory.mktemp("busy")
-    project = directory / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    shutil.copytree(ROOT / "tests/fixtures/busy", project, dirs_exist_ok=True)
+    project, name = furnished("busy"), f"busy_{request.param}"
     (project / "effects").touch()
-    redis, name = RedisServer(directory), f"busy_{request.param}"
-    settings = {
-        "DJANGO_SETTINGS_MODULE": "busy_settings",
-        "DATABASE_URL": postgresql_server.create(name),
-        "REDIS_URL": redis.url,
-        "RUN_EXECUTOR": request.param,
-        "DEBUG": "1",
-    }
-    redis.start()
-    with ExitStack() as stack:
-        stack.callback(redis.stop)
+    with RedisServer(tmp_path_factory.mktemp("redis")) as redis, ExitStack() as stack:
+        settings = {
+            "DJANGO_SETTINGS_MODULE": "busy_settings",
+            "DATABASE_URL": postgresql_server.create(name),
+            "REDIS_URL": redis.url,
+            "RUN_EXECUTOR": request.param,
+            "DEBUG": "1",
+        }
         watcher = stack.enter_context(serve(project, Daphne, **settings))
         site = Site(project, postgresql_server, name, settings, stack, watcher.token)
         site.clients["watcher"] = watcher.client(watcher.token)
@@ -256,15 +209,19 @@ def begin_runs(site: Site, executors: list[str], label: str, *kinds: str) -> lis
         for number, executor in enumerate(executors):
             process = executor if executor in site.clients else "watcher"
             for kind in kinds:
-                run = Run(site, kind, f"{label}-{kind}-{number}", "watcher")
+                run = Run(site, kind, f"{label}-{kind}-{number}")
                 begun.append(pool.submit(run.begin, process))
         return [one.result() for one in begun]
 
 
 @contextmanager
-def followed(runs: list[Run]) -> Iterator[list[Future[Run]]]:
+def followed(runs: list[Run]) -> Iterator[None]:
+    """Follow all of them meanwhile, and check how they have ended."""
     with ThreadPoolExecutor(len(runs)) as pool:
-        yield [pool.submit(run.follow) for run in runs]
+        following = [pool.submit(run.follow) for run in runs]
+        yield
+        for one in following:
+            one.result().check_end()
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
@@ -273,20 +230,18 @@ def test_a_blocked_event_loop_ends_no_run(site: Site, executors: list[str], numb
     # A worker may take all of them: then it is blocked by one after the other.
     blocked = executors[::2] if site.settings["RUN_EXECUTOR"] == "dbos" else executors
     blocks = begin_runs(site, blocked, f"blocked-{number}", "block")
-    with followed([*talks, *blocks]) as following, ThreadPoolExecutor(len(blocks)) as pool:
+    with followed([*talks, *blocks]), ThreadPoolExecutor(len(blocks)) as pool:
         for one in [pool.submit(run.check_busy, BUSY_SECONDS) for run in blocks]:
             one.result()
         for run in talks:
             run.go_on()
-        for one in following:
-            one.result().check()
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_a_stopped_process_keeps_its_runs(site: Site, executors: list[str], number: int):
     """Some of them in another place, as a container is that is paused."""
     runs = begin_runs(site, executors, f"stopped-{number}", "work")
-    with followed(runs) as following:
+    with followed(runs):
         names = {site.worker_of(run) for run in runs}
         with ExitStack() as stack:
             for name in names:
@@ -294,23 +249,20 @@ def test_a_stopped_process_keeps_its_runs(site: Site, executors: list[str], numb
             time.sleep(BUSY_SECONDS)
             for run in runs:
                 run.check_busy()
-        for one in following:
-            one.result().check()
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_a_slow_database_whose_clock_is_set_ends_no_run(site: Site, executors: list[str], number: int):
     runs = begin_runs(site, executors, f"slow-{number}", "talk")
-    with followed(runs) as following:
+    with followed(runs):
         wait_until(lambda: site.query("SELECT count(*) FROM agui_run WHERE process = ''") == ["0"])
         # First heartbeats come with another clock, and then late.
-        for disturbance in ({"shift": "'1 hour'"}, {"shift": "'-1 hour'"}, {"wait_seconds": str(BUSY_SECONDS * 0.8)}):
-            with site.disturbed(**disturbance):
-                time.sleep(BUSY_SECONDS / (2 if "wait_seconds" in disturbance else 4))
+        late = str(BUSY_SECONDS * 0.8)
+        for column, value in (("shift", "'1 hour'"), ("shift", "'-1 hour'"), ("wait_seconds", late)):
+            with site.disturbed(column, value):
+                time.sleep(BUSY_SECONDS / (2 if value == late else 4))
         for run in runs:
             run.go_on()
-        for one in following:
-            one.result().check()
 
 
 def test_a_killed_process_of_another_place_is_missed(site: Site, executors: list[str]):
@@ -324,14 +276,13 @@ def test_a_killed_process_of_another_place_is_missed(site: Site, executors: list
     site.kill(killed)
     for run in runs:
         run.go_on()
-    with followed(runs) as following:
-        for one in following:
-            run = one.result()
+    with ThreadPoolExecutor(len(runs)) as pool:
+        for run in pool.map(Run.follow, runs):
             if names[run.name] != killed:
-                run.check()
+                run.check_end()
             elif site.settings["RUN_EXECUTOR"] == "dbos":
                 # Another worker goes on, and begins anew what nobody knows the end of.
-                assert run.stream[-1].get("outcome") == {"type": "success"}
+                assert run.last.get("outcome") == {"type": "success"}
             else:
-                assert run.stream[-1].get("code") == "interrupted"
+                assert run.last.get("code") == "interrupted"
                 assert not run.thread()["running"]

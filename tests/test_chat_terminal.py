@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from daily import at_night
-from servers import LiveProject, free_port, project_environment, serve
+from servers import LiveProject, project_environment, serve
 from terminal import Screen, Terminal, terminal
-from test_python_client import FILES, microsoft_server, pydantic_server, wait_until_listening  # noqa: F401
+from test_python_client import microsoft_server, pydantic_server, serving  # noqa: F401
 
 pytestmark = pytest.mark.clients
 
@@ -80,6 +80,11 @@ def ask(chat: Terminal, text: str) -> None:
     chat.type(f"{text}\r")
 
 
+def end(chat: Terminal) -> None:
+    ask(chat, "/quit")
+    assert chat.wait_for_end() == 0
+
+
 @pytest.mark.parametrize("url", [False, *at_night(True)], ids=["own agent", "over HTTP"])
 def test_conversation_with_an_approval(chat, url: bool):
     with chat(url=url) as person:
@@ -114,9 +119,7 @@ def test_what_streams_is_drawn_once(chat, columns: int, rows: int):
     with chat(columns=columns, rows=rows) as person:
         ask(person, "help")
         person.wait_for("and restart.")
-        person.wait_for("> ")
-        person.type("/quit\r")
-        assert person.wait_for_end() == 0
+        end(person)
     words = person.screen.text.split()
     assert words.count("delete_finished_tasks:") == 1
     assert words.count("Draw") == 1
@@ -134,8 +137,7 @@ def test_control_c_stops_the_answer_and_typing_does_not_disturb_it(chat, slow_pr
         person.interrupt()
         ask(person, "summarize_tasks")
         person.wait_for("summarize_tasks returned")
-        ask(person, "/quit")
-        assert person.wait_for_end() == 0
+        end(person)
     assert "and restart." not in person.output
     assert "^C" not in person.screen.text
 
@@ -164,8 +166,7 @@ def test_what_is_typed_while_the_agent_works_is_seen_and_read(chat, live_project
         person.wait_for("\n> an unfinished li")
         person.type("ne\r")
         person.wait_for("I have read an unfinished line.")
-        ask(person, "/quit")
-        assert person.wait_for_end() == 0
+        end(person)
     lines = person.screen.text.splitlines()
     assert [line for line in lines if "for later" in line or "at once" in line] == [
         "> and at once  (read while it worked)",
@@ -182,8 +183,7 @@ def test_stop_stops_the_answer_too(chat, slow_project: LiveProject):
         person.wait_for("what I can do.")
         person.type("/stop\r")
         person.wait_for("Stopped.")
-        ask(person, "/quit")
-        assert person.wait_for_end() == 0
+        end(person)
     assert "and restart." not in person.output
 
 
@@ -202,22 +202,27 @@ def test_control_c_leaves_a_question_open(chat):
         person.wait_for("Arguments: {}")
         person.type("\r")
         person.wait_for("Deleted")
-        ask(person, "/quit")
-        assert person.wait_for_end() == 0
+        end(person)
+
+
+def chat_through_pipes(project: LiveProject, *arguments: str | Path, typed: str = ""):
+    """Run the chat without a terminal."""
+    return subprocess.run(
+        [project.path / ".venv/bin/python", "manage.py", "chat", *arguments],
+        cwd=project.path,
+        env=project_environment(COLUMNS="100", **project.settings),
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
 
 
 def test_script_reads_json_and_the_exit_code(live_project: LiveProject):
-    python, url = live_project.path / ".venv/bin/python", f"{live_project.url}/agent/"
+    url = f"{live_project.url}/agent/"
 
     def run(*arguments: str, token: str = live_project.token):
-        return subprocess.run(
-            [python, "manage.py", "chat", "--url", url, "--token", token, "--message", *arguments],
-            cwd=live_project.path,
-            env=project_environment(**live_project.settings),
-            capture_output=True,
-            text=True,
-            timeout=900,
-        )
+        return chat_through_pipes(live_project, "--url", url, "--token", token, "--message", *arguments)
 
     done = run("summarize_tasks", "--json")
     assert done.returncode == 0, done.stderr
@@ -242,40 +247,22 @@ runpy.run_path("%s.py", run_name="__main__")
 @pytest.fixture(params=["pydantic_server", "microsoft_server"])
 def other_agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An endpoint that is not the project's, and keeps no threads."""
-    python, port, log = request.getfixturevalue(request.param), free_port(), tmp_path / "log"
-    with log.open("wb") as stream:
-        command = [python, "-c", OTHER % request.param, str(port)]
-        process = subprocess.Popen(command, cwd=FILES, env=project_environment(), stdout=stream, stderr=stream)
-    try:
-        wait_until_listening(port, process, log)
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        process.kill()
-        process.wait()
+    python = request.getfixturevalue(request.param)
+    with serving(python, tmp_path / "log", "-c", OTHER % request.param) as url:
+        yield f"{url}/"
 
 
 @pytest.mark.nightly
 def test_agent_of_others(other_agent: str, live_project: LiveProject, tmp_path: Path):
     """All that was said goes along with each message: the agent counts what its user said."""
-    python = live_project.path / ".venv/bin/python"
     (tmp_path / "notes.txt").write_text("Buy milk")
     lines = ["hello", "server", "approve", "n", "", "approve", "y", "read", "fail", "/threads", "hello again"]
-    done = subprocess.run(
-        [python, "manage.py", "chat", "--url", other_agent, "--allow-read-file", tmp_path],
-        cwd=live_project.path,
-        env=project_environment(COLUMNS="100", **live_project.settings),
-        input="".join(f"{line}\n" for line in lines),
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
+    typed = "".join(f"{line}\n" for line in lines)
+    done = chat_through_pipes(live_project, "--url", other_agent, "--allow-read-file", tmp_path, typed=typed)
     printed = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr
-    assert "1: hello" in printed, done.stdout
-    assert "2: ä✓" in printed, done.stdout
-    assert "4: wiped disk" in printed, done.stdout
-    assert "5: Buy milk" in printed, done.stdout
-    assert "This agent has no list of conversations." in printed, done.stdout
+    for line in ("1: hello", "2: ä✓", "4: wiped disk", "5: Buy milk", "This agent has no list of conversations."):
+        assert line in printed, done.stdout
     assert any(line.endswith(": hello again") for line in printed), done.stdout
 
 

@@ -5,23 +5,21 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
 
+import guide
 import pytest
-from cache import cached
+from cache import python_with
 from conftest import MANUAL, ROOT, npm_install
 from daily import by_day
-from servers import Client, LiveProject, free_port, run_input, serve, wait_until
+from servers import Client, LiveProject, free_port, run_input, running, serve
 from test_clients import scripted_project  # noqa: F401
 
 pytestmark = pytest.mark.clients
 
-DOCS = MANUAL
 CLIENTS = ROOT / "tests/client_docs"
 ADDRESS = "http://127.0.0.1:8000"
 
@@ -43,18 +41,15 @@ class Block:
 
 def section(heading: str, page: str = "clients.md") -> str:
     """A section of a page; "" is what comes before the first one."""
-    sections = re.split(r"^## (.*)\n", (DOCS / page).read_text(), flags=re.M)
+    sections = re.split(r"^## (.*)\n", (MANUAL / page).read_text(), flags=re.M)
     return dict(zip(["", *sections[1::2]], sections[::2], strict=True))[heading]
 
 
 def blocks(heading: str) -> list[Block]:
-    found = re.findall(r"^```(\w+)\n(.*?)^```$", section(heading), re.M | re.S)
-    following = [*found[1:], ("", "")]
-    return [
-        Block(language, code, output if next_language == "text" else None)
-        for (language, code), (next_language, output) in zip(found, following, strict=True)
-        if language != "text"
-    ]
+    found = guide.BLOCK.findall(section(heading))
+    promised = [text if language == "text" else None for language, text in [*found[1:], ("", "")]]
+    both = zip(found, promised, strict=True)
+    return [Block(language, code, output) for (language, code), output in both if language != "text"]
 
 
 def programs(heading: str) -> list[str]:
@@ -70,22 +65,18 @@ def check_output(actual: str, promised: str) -> None:
     assert re.fullmatch(pattern, actual.rstrip() + "\n"), f"Promised:\n{promised}\nPrinted:\n{actual}"
 
 
-def write_files(heading: str, directory: Path, live: LiveProject) -> None:
-    for block in blocks(heading):
+def prepare(directory: Path, live: LiveProject, headings: list[str], packages: Path | None = None) -> None:
+    """Write the files of these sections, beside the packages."""
+    for block in (block for heading in headings for block in blocks(heading)):
         if block.file:
             (directory / block.file).write_text(block.code.replace(ADDRESS, live.url))
+    if packages:
+        (directory / "node_modules").symlink_to(packages)
 
 
 def run(*command: object, cwd: Path, **environment: str) -> str:
-    result = subprocess.run(
-        [*map(str, command)],
-        cwd=cwd,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
+    options = {"cwd": cwd, "env": os.environ | environment, "capture_output": True, "text": True, "timeout": 900}
+    result = subprocess.run([*map(str, command)], check=False, **options)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -99,21 +90,17 @@ def run_program(heading: str, program: str, command: list[object], cwd: Path, to
 @pytest.fixture(scope="module")
 def token(live_project: LiveProject) -> str:
     """The token of a user who has nothing yet."""
-    code = "from users.models import User; User.objects.create(username='reader_of_docs')"
-    live_project.manage("shell", "-v", "0", "-c", code)
-    return live_project.manage("create_token", "reader_of_docs").splitlines()[-1]
+    return live_project.token_of("reader_of_docs")
 
 
-def installed(directory: Path, *options: str) -> Path:
-    packages = npm_install(directory / "package.json", *options)
-    if packages is None:
-        pytest.skip("npm is not on the PATH")
-    return packages
+def installed(name: str) -> Path:
+    """The packages of a page. Those of CopilotKit make npm search for ever without the option."""
+    return npm_install(CLIENTS / name / "package.json", *(["--legacy-peer-deps"] if name else []))
 
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
-    return installed(CLIENTS)
+    return installed("")
 
 
 # --- curl
@@ -141,7 +128,7 @@ def test_curl(live_project: LiveProject, tmp_path: Path):
 @pytest.fixture(params=["@ag-ui/client", "old-client"])
 def node_directory(request: pytest.FixtureRequest, packages: Path, live_project: LiveProject, tmp_path: Path) -> Path:
     """The section's files beside the packages, for the present client and for the one of older pages."""
-    write_files("@ag-ui/client", tmp_path, live_project)
+    prepare(tmp_path, live_project, ["@ag-ui/client"])
     for file in tmp_path.iterdir():
         file.write_text(file.read_text().replace('from "@ag-ui/client"', f'from "{request.param}"'))
     (tmp_path / "node_modules").symlink_to(packages)
@@ -158,33 +145,13 @@ def test_ag_ui_client(program: str, node_directory: Path, token: str):
 
 @contextmanager
 def serving_runtime(live: LiveProject, directory: Path) -> Iterator[int]:
-    """The section's runtime; its port. Its agents for other frameworks make npm search for ever without the option."""
-    packages = installed(CLIENTS / "copilotkit", "--legacy-peer-deps")
-    port = free_port()
-    for heading in ("@ag-ui/client", "CopilotKit"):
-        write_files(heading, directory, live)
-    program, log = directory / "runtime.mjs", directory / "log"
+    """The section's runtime; its port."""
+    prepare(directory, live, ["@ag-ui/client", "CopilotKit"], installed("copilotkit"))
+    port, program = free_port(), directory / "runtime.mjs"
     program.write_text(program.read_text().replace("listen(4000,", f"listen({port},"))
-    (directory / "node_modules").symlink_to(packages)
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            ["node", program.name],
-            cwd=directory,
-            env=os.environ | {"COPILOTKIT_TELEMETRY_DISABLED": "true"},
-            stdout=output,
-            stderr=output,
-        )
-    try:
-
-        def is_up() -> bool:
-            assert process.poll() is None, log.read_text()
-            return answers(port)
-
-        wait_until(is_up, failure_message=log.read_text)
+    command = ["node", program.name]
+    with running(command, port, directory / "log", directory, COPILOTKIT_TELEMETRY_DISABLED="true"):
         yield port
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -195,21 +162,9 @@ def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory)
 
 def ask_runtime(port: int, path: str, token: str = "", body: object = None) -> tuple[int, str]:
     """POST the body, or GET without one: (status, text)."""
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
-    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-        method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
-        # What the page sends to the agent itself, or to CopilotKit.
-        place = "" if path.startswith("agent/threads/") else "copilotkit/"
-        connection.request(method, f"/api/{place}{path}", data, headers)
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-
-
-def answers(port: int) -> bool:
-    try:
-        return ask_runtime(port, "info")[0] == 200
-    except OSError:
-        return False
+    # What the page sends to the agent itself, or to CopilotKit.
+    place = "" if path.startswith("agent/threads/") else "copilotkit/"
+    return Client(port, token).fetch("GET" if body is None else "POST", f"/api/{place}{path}", body)
 
 
 @pytest.mark.nightly
@@ -226,13 +181,11 @@ def test_copilotkit_runtime_loses_nothing(
     program: str, runtime: int, packages: Path, live_project: LiveProject, token: str, tmp_path: Path
 ):
     """Its page is the older client: what that does with the agent it does with the runtime between them."""
-    write_files("@ag-ui/client", tmp_path, live_project)
+    prepare(tmp_path, live_project, ["@ag-ui/client"], packages)
     agent = tmp_path / "agent.mjs"
     through = f"http://127.0.0.1:{runtime}/api/copilotkit/agent/default/run"
-    agent.write_text(
-        agent.read_text().replace("@ag-ui/client", "old-client").replace(f"{live_project.url}/agent/", through)
-    )
-    (tmp_path / "node_modules").symlink_to(packages)
+    code = agent.read_text().replace("@ag-ui/client", "old-client")
+    agent.write_text(code.replace(f"{live_project.url}/agent/", through))
     run_program("@ag-ui/client", program, ["node"], tmp_path, token)
 
 
@@ -260,10 +213,8 @@ def test_copilotkit_runtime_tells_nobody_else(runtime: int, live_project: LivePr
 @pytest.mark.nightly
 def test_copilotkit_page_can_be_built(live_project: LiveProject, tmp_path: Path):
     """What it imports is there, and the file is JSX. Nothing is rendered."""
-    packages = installed(CLIENTS / "copilotkit_page", "--legacy-peer-deps")
-    for heading in ("@ag-ui/client", "CopilotKit"):
-        write_files(heading, tmp_path, live_project)
-    (tmp_path / "node_modules").symlink_to(packages)
+    packages = installed("copilotkit_page")
+    prepare(tmp_path, live_project, ["@ag-ui/client", "CopilotKit"], packages)
     loaders = [f"--loader:.{kind}=dataurl" for kind in ("woff2", "woff", "ttf")]
     run(packages / ".bin/esbuild", "app.jsx", "--bundle", "--outfile=out.js", "--jsx=automatic", *loaders, cwd=tmp_path)
     assert "Never mind" in (tmp_path / "out.js").read_text()
@@ -276,12 +227,10 @@ SCRIPT = 'user: script: [[{"say"'
 
 def show_page(name: str, headings: list[str], directory: Path, live: LiveProject, **environment: str) -> list[str]:
     """Run a page of a section in Node, with a document of jsdom; the messages that it shows at the end."""
-    packages = installed(CLIENTS / name, "--legacy-peer-deps")
-    for heading in headings:
-        write_files(heading, directory, live)
+    packages = installed(name)
+    prepare(directory, live, headings, packages)
     for file in (CLIENTS / "dom.mjs", CLIENTS / name / "page.jsx"):
         shutil.copy(file, directory)
-    (directory / "node_modules").symlink_to(packages)
     # Packages for Node and for browsers look at the document as soon as they are loaded.
     require = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
     options = ["--bundle", "--platform=node", "--format=esm", "--jsx=automatic", "--loader:.css=empty"]
@@ -314,15 +263,8 @@ def test_assistant_ui_page_sends_while_the_agent_works(scripted_project: LivePro
 
 @pytest.fixture(scope="session")
 def microsoft() -> Path:
-    """Python with Microsoft's client, in an environment of its own as the page asks for."""
-    requirements = CLIENTS / "microsoft.txt"
-
-    def install(venv: Path) -> None:
-        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
-        command = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-r", requirements]
-        subprocess.run(command, check=True)
-
-    return cached("microsoft", f"{sys.version}\n{requirements.read_text()}", install) / "bin/python"
+    """Python with Microsoft's client, as the page asks for."""
+    return python_with("microsoft", (CLIENTS / "microsoft.txt").read_text())
 
 
 @pytest.mark.nightly
@@ -330,7 +272,7 @@ def microsoft() -> Path:
 def test_microsoft_agent_framework(
     program: str, microsoft: Path, live_project: LiveProject, token: str, tmp_path: Path
 ):
-    write_files("Microsoft Agent Framework", tmp_path, live_project)
+    prepare(tmp_path, live_project, ["Microsoft Agent Framework"])
     run_program("Microsoft Agent Framework", program, [microsoft], tmp_path, token)
 
 
@@ -376,7 +318,7 @@ def progressive(live_project: LiveProject) -> Iterator[LiveProject]:
     """The same project with the page's tools, served by a second process."""
     tools = live_project.path / "assistant/tools.py"
     before = tools.read_text()
-    code = re.findall(r"```python\n(.*?)```", (DOCS / "protocol.md").read_text(), re.S)
+    code = re.findall(r"```python\n(.*?)```", (MANUAL / "protocol.md").read_text(), re.S)
     tools.write_text("\n\n".join([before, *code]))
     try:
         with serve(live_project.path) as live:
@@ -426,8 +368,8 @@ def test_result_tells_how_long_it_took(client: Client):
     thread = run_input("")["threadId"]
     (result,) = [e for e in client.run("list_tasks", threadId=thread) if e["type"] == "TOOL_CALL_RESULT"]
     assert result["metadata"].keys() == {"duration_ms"}
-    stored = json.loads(client.fetch("GET", f"/agent/threads/{thread}/")[1])["messages"]
-    assert [m["metadata"] for m in stored if m["role"] == "tool"] == [result["metadata"]]
+    stored = [m["metadata"] for m in client.thread(thread)["messages"] if m["role"] == "tool"]
+    assert stored == [result["metadata"]]
 
 
 def test_state_is_sent_as_described(client: Client):

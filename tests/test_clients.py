@@ -24,8 +24,6 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Node suite with its packages, which are kept until package.json changes."""
     package = CLIENTS / "package.json"
     packages = npm_install(package)
-    if packages is None:
-        pytest.skip("npm is not on the PATH")
     directory = tmp_path_factory.mktemp("clients")
     for file in (package, *CLIENTS.glob("*.mjs")):
         shutil.copy(file, directory)
@@ -51,10 +49,7 @@ def expiring_project(scripted_project: LiveProject) -> Iterator[LiveProject]:
 
 @pytest.fixture(scope="session")
 def other_token(scripted_project: LiveProject) -> str:
-    """A token of somebody else."""
-    code = "from users.models import User; User.objects.get_or_create(username='somebody_else')"
-    scripted_project.manage("shell", "-v", "0", "-c", code)
-    return scripted_project.manage("create_token", "somebody_else").splitlines()[-1]
+    return scripted_project.token_of("somebody_else")
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +98,7 @@ def verdicts(run_suite, scripted_project: LiveProject) -> dict[tuple[str, Scenar
     """How scenarios ended ("ok" or "not ok") through the proxy, by client, scenario and what broke the streams."""
 
     def play(client: str, scenario: Scenario) -> dict[tuple[str, Scenario, str], str]:
-        chosen = [name for name, (_, one, clients) in MUTATIONS.items() if one == scenario and client in clients]
+        chosen = [name for name, one in MUTATIONS.items() if one.scenario == scenario and client in one.clients]
         result = run_suite(
             client,
             f"--test-name-pattern=: {re.escape(scenario.name)}$",

@@ -1,14 +1,12 @@
 """PostgreSQL is restarted in the middle of runs: they wait for it, and nothing that was said or done is lost."""
 
 import ast
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from conftest import ROOT, furnish_project
-from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
+from conftest import own_postgresql
+from postgresql import PostgreSQL
 from servers import serve, wait_until
 from test_kill import Watched, check_records, kept, read_thread
 
@@ -22,22 +20,13 @@ WAITS = "Database unavailable: "
 @pytest.fixture
 def server() -> Iterator[PostgreSQL]:
     """A server of our own: others' tests would miss the common one."""
-    tools = find_postgresql()
-    if tools is None:
-        pytest.skip("PostgreSQL is not installed")
-    with postgresql(tools, parent=find_memory()) as server:
-        yield server
+    yield from own_postgresql()
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
-def test_runs_wait_for_a_database_that_is_away(
-    rendered, environment: Path, tmp_path: Path, server: PostgreSQL, mode: str
-):
-    project = tmp_path / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    shutil.copytree(ROOT / "tests/fixtures/killed", project, dirs_exist_ok=True)
+def test_runs_wait_for_a_database_that_is_away(furnished, server: PostgreSQL, mode: str):
+    project = furnished("killed")
     (project / "effects").touch()
     url = server.create("away")
     with serve(project, DJANGO_SETTINGS_MODULE="killed_settings", DATABASE_URL=url) as live:
@@ -59,11 +48,11 @@ def test_runs_wait_for_a_database_that_is_away(
         assert status == 503  # A request does not wait
         for run in watched:
             assert run.has_finished, run.events[-2:]
-            prompt, *answer = read_thread(live, run.body["threadId"])
-            assert prompt["content"] == run.text
+            prompt, *answer = read_thread(live, run.thread_id)
+            assert prompt["content"] == run.said
             assert kept(answer) == run.script
         effects = (project / "effects").read_text().splitlines()
-        assert sorted(effects) == sorted(f"{run.text}/{name}" for run in watched for name in ("a", "b", "long c"))
+        assert sorted(effects) == sorted(f"{run.said}/{name}" for run in watched for name in ("a", "b", "long c"))
         code = "from agui.models import AuditRecord; print(*AuditRecord.objects.values_list('tool_call_id'), sep='\\n')"
         audited = [ast.literal_eval(line)[0] for line in live.manage("shell", "-v", "0", "-c", code).splitlines()]
         assert sorted(audited) == sorted(effects)

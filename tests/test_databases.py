@@ -4,6 +4,7 @@ import shutil
 import socket
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -24,6 +25,11 @@ ELSEWHERE = {
 }
 
 
+def run_in(project: Path, program: str, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    options = {"cwd": project, "env": project_environment(**settings), "capture_output": True, "text": True}
+    return subprocess.run([project / program, *arguments], timeout=900, **options)
+
+
 @pytest.mark.parametrize("options", at_night((), ("-n", "2")), ids=["one process", "two"])
 def test_the_projects_own_tests_pass_on_postgresql(
     bake, furnish, postgresql_server: PostgreSQL, options: tuple[str, ...]
@@ -32,14 +38,7 @@ def test_the_projects_own_tests_pass_on_postgresql(
     project = bake()
     furnish(project)
     database = postgresql_server.create(f"own_{len(options)}")
-    done = subprocess.run(
-        [project / ".venv/bin/pytest", "-q", *options],
-        cwd=project,
-        env=project_environment(**ELSEWHERE, DATABASE_URL=database),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    done = run_in(project, ".venv/bin/pytest", "-q", *options, **ELSEWHERE, DATABASE_URL=database)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     left = postgresql_server.query("postgres", "SELECT datname FROM pg_database WHERE datname LIKE 'test_own%'")
     assert left == []
@@ -52,14 +51,7 @@ def test_a_database_that_says_nothing_is_not_waited_for(bake, furnish):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         settings = {"DEBUG": "1", "DATABASE_URL": f"postgres://x@127.0.0.1:{silent.getsockname()[1]}/x"}
-        done = subprocess.run(
-            [project / ".venv/bin/python", "manage.py", "migrate", "--check"],
-            cwd=project,
-            env=project_environment(**settings),
-            capture_output=True,
-            text=True,
-            timeout=900,
-        )
+        done = run_in(project, ".venv/bin/python", "manage.py", "migrate", "--check", **settings)
     assert "timeout expired" in done.stderr
 
 
@@ -84,10 +76,12 @@ def test_djangos_pool_of_connections_serves_more_runs_than_it_has(bake, postgres
     name = f"pooled_{uuid4().hex}"  # If the test is run again, the first one may be there.
     with serve(project, DATABASE_URL=postgresql_server.create(name)) as live:
         clients = [live.client(live.token) for _ in range(12)]
+
+        def add_task(number: int) -> list[dict]:
+            return clients[number].run(f"add_task title=Task{number}", threadId=f"t{number}")
+
         with ThreadPoolExecutor(len(clients)) as threads:
-            runs = list(
-                threads.map(lambda n: clients[n].run(f"add_task title=Task{n}", threadId=f"t{n}"), range(len(clients)))
-            )
+            runs = list(threads.map(add_task, range(len(clients))))
         used = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         [connections] = postgresql_server.query(name, used)
     ends = [events[-1]["type"] for events in runs]

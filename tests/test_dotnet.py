@@ -30,10 +30,6 @@ def instant_project(live_project: LiveProject) -> Iterator[LiveProject]:
         yield live
 
 
-def test_all_recordings_are_here():
-    assert len(BODIES) == 20
-
-
 @pytest.mark.parametrize("path", by_day(BODIES, 4), ids=lambda path: path.stem)
 def test_recorded_body_is_answered(instant_project: LiveProject, path: Path):
     body = json.loads(path.read_text()) | {"threadId": str(uuid.uuid4())}
@@ -49,9 +45,7 @@ def test_recorded_body_is_answered(instant_project: LiveProject, path: Path):
     assert stream.ended["type"] == "RUN_FINISHED"
     assert set(stream.messages.values()) >= {"text"}
     # A message that has no id of its own is kept under one.
-    status, text = client.fetch("GET", f"/agent/threads/{body['threadId']}/")
-    assert status == 200, text
-    ids = [message["id"] for message in json.loads(text)["messages"]]
+    ids = [message["id"] for message in client.thread(body["threadId"])["messages"]]
     assert len(set(ids)) == len(ids) > 1
     assert all(ids)
 
@@ -59,13 +53,13 @@ def test_recorded_body_is_answered(instant_project: LiveProject, path: Path):
 def test_turn_after_turn_on_one_thread(instant_project: LiveProject):
     """That client sends its whole history with each request: what is known is not said twice."""
     client, thread = instant_project.client(instant_project.token), str(uuid.uuid4())
+    assert len(BODIES) == 20
     turns = [path for path in BODIES if path.stem.startswith("Step01")]
     for path in turns:
         body = json.loads(path.read_text()) | {"threadId": thread}
         with client.open("POST", "/agent", body) as response:
             stream = check_stream(read_stream(response.read()), body)
         assert stream.ended["type"] == "RUN_FINISHED"
-    _, text = client.fetch("GET", f"/agent/threads/{thread}/")
-    said = [message["content"] for message in json.loads(text)["messages"] if message["role"] == "user"]
+    said = [message["content"] for message in client.thread(thread)["messages"] if message["role"] == "user"]
     recorded = [message["content"] for message in json.loads(turns[-1].read_text())["messages"]]
     assert said == recorded[::2]

@@ -46,18 +46,20 @@ def files(*names: str) -> list[str]:
 
 # What the part `fast` goes around: runs, streams, tokens, threads and rows.
 AROUND_FAST = files(
-    "test_transcripts.py",
     "test_run.py",
     "test_stream_deltas.py",
     "test_tokens.py",
     "test_queries.py",
     "test_middleware.py",
+    "test_transcripts.py",
 )
-# What looks for files of the engine, or starts programs of the project.
-OF_A_PACKAGE = files("test_bundle.py", "test_commands.py", "test_manual.py", "test_run.py")
+# Of the transcripts, those of runs and of what resumes them.
+AROUND_FAST += ["--first-values", "-k", "not test_transcripts or test_runs_ or test_approvals_"]
+# What looks for files of the engine.
+OF_A_PACKAGE = files("test_bundle.py", "test_manual.py")
 
 
-@pytest.mark.parametrize("chosen", [[*AROUND_FAST, "--first-values"], *at_night(["tests"])], ids=["some", "all"])
+@pytest.mark.parametrize("chosen", [AROUND_FAST, *at_night(["tests"])], ids=["some", "all"])
 def test_engine_without_the_part_for_speed(bake, furnish, chosen: list[str]):
     """The core passes the same tests without a patch, and with what its libraries document."""
     project = bake(project_slug="unpatched")

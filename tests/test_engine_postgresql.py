@@ -1,15 +1,40 @@
-"""The engine's own tests on PostgreSQL and Redis: by day those that touch rows, locks, logs and connections."""
+"""The engine's own tests on PostgreSQL and Redis: all at night, and by day what SQLite can't show."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from daily import rows_at_night
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
-from test_engine import ENGINE_TESTS, run_engine_tests
+from test_engine import files, run_engine_tests
 
 pytestmark = pytest.mark.engine
-OF_DATABASES = sorted(
-    f"tests/{path.name}" for path in ENGINE_TESTS.glob("test_*.py") if "mark.database" in path.read_text()
+# Locks and who waits for them, processes at once, SQL that Django does not write, and JSON.
+OF_DATABASES = files(
+    "test_audit.py",
+    "test_durable.py",
+    "test_erasure.py",
+    "test_fast_sql.py",
+    "test_mcp_approvals.py",
+    "test_mcp_forms.py",
+    "test_notifications.py",
+    "test_patience.py",
+    "test_pinned.py",
+    "test_processes.py",
+    "test_queue_decided.py",
+    "test_queue_kept.py",
+    "test_queue_routes.py",
+    "test_recovery.py",
+    "test_runs.py",
+    "test_search.py",
+    "test_stores.py",
+    "test_titles.py",
+    # Rows of files are locked before they go, and figures are rounded by a function of the database.
+    "test_prune.py::test_by_default_only_unused_files_go",
+    "test_prune.py::test_others_can_write_in_between",
+    "test_dashboard.py::test_hours_become_days_of_the_site",
+    "test_dashboard.py::test_real_runs_are_on_it",
 )
 
 
@@ -17,24 +42,16 @@ OF_DATABASES = sorted(
     ("name", "chosen"),
     [
         ("by_day", ["-m", "database and not nightly", "--first-values", *OF_DATABASES]),
-        pytest.param("at_night", ["tests"], marks=pytest.mark.nightly),
+        *rows_at_night(("at_night", ["tests"])),
     ],
 )
 def test_engine_on_postgresql(
-    bake,
-    furnish,
-    postgresql_server: PostgreSQL,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    name: str,
-    chosen: list[str],
+    bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path, name: str, chosen: list[str]
 ):
     project = bake()
     furnish(project)
     settings = {"DATABASE_URL": postgresql_server.create(f"engine_{name}")}
-    if find_redis():
-        redis = RedisServer(tmp_path)
-        redis.start()
-        request.addfinalizer(redis.stop)
-        settings["TEST_REDIS_URL"] = redis.url
-    run_engine_tests(project, *chosen, **settings)
+    with ExitStack() as stack:
+        if find_redis():
+            settings["TEST_REDIS_URL"] = stack.enter_context(RedisServer(tmp_path)).url
+        run_engine_tests(project, *chosen, **settings)

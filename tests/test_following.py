@@ -2,17 +2,14 @@
 
 import asyncio
 import json
-import shutil
 import socket
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from conftest import furnish_project
 from postgresql import PostgreSQL
-from servers import HANG_SECONDS, LiveProject, run_input, serve, text_of
+from servers import HANG_SECONDS, PRODUCTION, LiveProject, run_input, serve, text_of
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly]
 
@@ -40,25 +37,11 @@ AGUI = {{
     "MAX_OUTPUT_BYTES": {2 * OUTPUT_BYTES},
 }}
 """
-SETTINGS = {
+SETTINGS = PRODUCTION | {
     "AGENT_MODEL": "python:answering.model",
-    "DEBUG": "0",
-    "SECRET_KEY": "only-for-this-test-on-the-loopback-interface-0123456789",
-    "ALLOWED_HOSTS": "127.0.0.1",
-    "SECURE_SSL_REDIRECT": "0",
+    "DJANGO_SETTINGS_MODULE": "roomy_settings",
     "LOG_LEVEL": "WARNING",
 }
-
-
-@pytest.fixture
-def live(rendered, environment: Path, tmp_path: Path) -> Iterator[LiveProject]:
-    project = tmp_path / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    (project / "answering.py").write_text(MODEL)
-    (project / "roomy_settings.py").write_text(ROOM)
-    with serve(project, **SETTINGS, DJANGO_SETTINGS_MODULE="roomy_settings") as live:
-        yield live
 
 
 def memory(live: LiveProject) -> int:
@@ -67,17 +50,16 @@ def memory(live: LiveProject) -> int:
     return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS"))
 
 
-def test_readers_that_never_read_fill_no_memory(live: LiveProject):
-    client = live.client(live.token)
-    assert len(text_of(client.run("long", threadId="long"))) == OUTPUT_BYTES
-    before = memory(live)
-    with ExitStack() as lazy:
+def test_readers_that_never_read_fill_no_memory(furnished):
+    with ExitStack() as stack:
+        live = stack.enter_context(serve(furnished(answering=MODEL, roomy_settings=ROOM), **SETTINGS))
+        client = live.client(live.token)
+        assert len(text_of(client.run("long", threadId="long"))) == OUTPUT_BYTES
+        before = memory(live)
+        request = ["GET /agent/threads/long/events/ HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {live.token}"]
         for _ in range(LAZY_READERS):
-            connection = lazy.enter_context(socket.create_connection(("127.0.0.1", live.port)))
-            request = (
-                f"GET /agent/threads/long/events/ HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {live.token}"
-            )
-            connection.sendall(f"{request}\r\n\r\n".encode())
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", live.port)))
+            connection.sendall("\r\n".join([*request, "", ""]).encode())
             assert connection.recv(15) == b"HTTP/1.1 200 OK"
         # The others are served as ever.
         for number in range(20):
@@ -111,11 +93,9 @@ async def stream(live: LiveProject, has_begun: asyncio.Semaphore) -> bytes:
     """Ask, and read the answer to its end."""
     reader, writer = await asyncio.open_connection("127.0.0.1", live.port)
     body = json.dumps(run_input("Hi")).encode()
-    headers = (
-        f"Host: 127.0.0.1\r\nAuthorization: Bearer {live.token}\r\nConnection: close\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}"
-    )
-    writer.write(f"POST /agent/ HTTP/1.1\r\n{headers}\r\n\r\n".encode() + body)
+    head = ["POST /agent/ HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {live.token}", "Connection: close"]
+    head += ["Content-Type: application/json", f"Content-Length: {len(body)}", "", ""]
+    writer.write("\r\n".join(head).encode() + body)
     answer = await reader.readuntil(b"Half, ")
     has_begun.release()
     answer += await reader.read()
@@ -127,16 +107,9 @@ def threads(live: LiveProject) -> int:
     return len(list(Path(f"/proc/{live.process.pid}/task").iterdir()))
 
 
-def test_many_streams_hold_no_threads_and_no_connections(
-    rendered, environment: Path, tmp_path: Path, postgresql_server: PostgreSQL
-):
-    project = tmp_path / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    (project / "answering.py").write_text(WAITING)
-    (project / "roomy_settings.py").write_text(ROOM)
-    database = postgresql_server.create("many")
-    settings = SETTINGS | {"DJANGO_SETTINGS_MODULE": "roomy_settings", "DATABASE_URL": database}
+def test_many_streams_hold_no_threads_and_no_connections(furnished, postgresql_server: PostgreSQL):
+    project = furnished(answering=WAITING, roomy_settings=ROOM)
+    settings = SETTINGS | {"DATABASE_URL": postgresql_server.create("many")}
 
     async def read_all(live: LiveProject) -> list[bytes]:
         has_begun = asyncio.Semaphore(0)

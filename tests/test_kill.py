@@ -3,19 +3,17 @@
 import json
 import random
 import re
-import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, furnish_project
 from daily import at_night
 from postgresql import PostgreSQL
-from servers import LiveProject, events, run_input, serve, wait_until
+from reading import Reading
+from servers import LiveProject, run_input, serve, text_of, wait_until
 
 pytestmark = pytest.mark.servers
 
@@ -26,35 +24,27 @@ CALLS = (["a"], ["b", "long c"], [])
 
 
 @pytest.fixture
-def make_live(rendered, environment: Path, tmp_path: Path) -> Callable[..., Any]:
+def make_live(furnished: Callable[..., Path]) -> Callable[..., Any]:
     def make_live(**settings: str):
-        project = tmp_path / "project"
-        shutil.copytree(rendered["demo"], project)
-        furnish_project(project, environment)
-        shutil.copytree(ROOT / "tests/fixtures/killed", project, dirs_exist_ok=True)
+        project = furnished("killed")
         (project / "effects").touch()
         return serve(project, DJANGO_SETTINGS_MODULE="killed_settings", **settings)
 
     return make_live
 
 
-class Watched:
+class Watched(Reading):
     """A run that a client follows until the server is gone."""
 
     def __init__(self, live: LiveProject, thread_id: str, text: str) -> None:
-        self.live, self.text = live, text
+        super().__init__(thread_id)
+        self.live, self.said = live, text
         self.body = run_input(text, threadId=thread_id)
-        self.events: list[dict[str, Any]] = []
 
     def follow(self, delay: float) -> None:
         time.sleep(delay)
-        try:
-            with self.live.client(self.live.token).open("POST", "/agent/", self.body) as response:
-                assert response.status == 200, response.read()
-                for event in events(response):
-                    self.events.append(event)
-        except (OSError, HTTPException, json.JSONDecodeError):
-            pass  # The server is gone
+        # 0: the server is gone.
+        assert self.read(self.live.client(self.live.token), self.body) in (200, 0)
 
     def received(self, kind: str) -> list[dict[str, Any]]:
         return [event for event in self.events if event["type"] == kind]
@@ -68,8 +58,8 @@ class Watched:
         """All that the agent says and does, in order: text, calls, results."""
         script = []
         for step, (words, calls) in enumerate(zip(WORDS, CALLS, strict=True)):
-            script.append(("text", "".join(f"{self.text}/{step}.{word} " for word in range(words))))
-            names = [f"{self.text}/{call}" for call in calls]
+            script.append(("text", "".join(f"{self.said}/{step}.{word} " for word in range(words))))
+            names = [f"{self.said}/{call}" for call in calls]
             script += [("call", name) for name in names] + [("result", name) for name in names]
         return script
 
@@ -88,7 +78,7 @@ def go_on(live: LiveProject, thread_id: str) -> None:
     """Take the next turn."""
     stream = live.client(live.token).run("next", threadId=thread_id)
     assert stream[-1]["type"] == "RUN_FINISHED", stream[-1]
-    assert "".join(event["delta"] for event in stream if event["type"] == "TEXT_MESSAGE_CONTENT") == "Fine."
+    assert text_of(stream) == "Fine."
 
 
 def kept(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -120,7 +110,7 @@ def check(run: Watched, messages: list[dict[str, Any]], drafts: str, effects: li
         assert not run.events, "The client was answered, but the user's message is not there."
         return
     prompt, answer = messages[0], messages[1:]
-    assert (prompt["id"], prompt["content"]) == (run.body["messages"][0]["id"], run.text)
+    assert (prompt["id"], prompt["content"]) == (run.body["messages"][0]["id"], run.said)
     found = kept(answer)
     results = [name for kind, name in found if kind == "result"]
     whole = [item for item in run.script if item[0] != "result" or item[1] in results]
@@ -132,9 +122,9 @@ def check(run: Watched, messages: list[dict[str, Any]], drafts: str, effects: li
     if run.has_finished:
         assert (found, answer[-1]["content"]) == (run.script, run.script[-1][1])
     words = "".join(message["content"] for message in answer if message["role"] == "assistant").split()
-    drafted = re.findall(rf"{re.escape(run.text)}(/\d\.\d+) ", drafts)
-    assert {word for word in drafted if f"{run.text.split()[-1]}{word}" not in words} == set()
-    assert set(re.findall(rf"recorded ({re.escape(run.text)}/\w[\w ]*)", drafts)) <= set(results)
+    drafted = re.findall(rf"{re.escape(run.said)}(/\d\.\d+) ", drafts)
+    assert {word for word in drafted if f"{run.said.split()[-1]}{word}" not in words} == set()
+    assert set(re.findall(rf"recorded ({re.escape(run.said)}/\w[\w ]*)", drafts)) <= set(results)
     streamed = {event["messageId"] for event in run.received("TEXT_MESSAGE_START")}
     texts = [message["id"] for message in answer if message["role"] == "assistant" and message.get("content")]
     # What came after the last event that the client got has an id that it has not heard of.

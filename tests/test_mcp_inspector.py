@@ -4,48 +4,36 @@ For a call that waits, it leads to our page, where the person approves or denies
 """
 
 import json
-import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import guide
 import pytest
-from conftest import MANUAL, ROOT, npm_install
+from conftest import MANUAL
 from pages import Browser, Page, expect
 from servers import LiveProject, free_port, project_environment
-from test_mcp_sign_in import read_until, site  # noqa: F401
+from test_mcp_conformance import inspector  # noqa: F401
+from test_mcp_sign_in import read_until, sign_in, site  # noqa: F401
 
 pytestmark = [pytest.mark.clients, pytest.mark.nightly]
 
 EXAMPLE = (MANUAL / "views.md").read_text().partition("\n## Buttons")[0]
 
 
-def block(language: str) -> str:
-    found = re.search(rf"^```{language}\n(.*?)^```", EXAMPLE, re.M | re.S)
-    assert found
-    return found[1]
+CARD = dict(guide.BLOCK.findall(EXAMPLE))
 
 
 @pytest.fixture(scope="module")
 def shop(site: LiveProject) -> LiveProject:  # noqa: F811
     """The site, with the card of the manual."""
-    (site.path / "assistant/templates/assistant/task_card.html").write_text(block("html"))
+    (site.path / "assistant/templates/assistant/task_card.html").write_text(CARD["html"])
     with (site.path / "assistant/tools.py").open("a") as tools:
-        tools.write(f"\n\n{block('python')}")
+        tools.write(f"\n\n{CARD['python']}")
     site.stop()
     site.start()
     return site
-
-
-@pytest.fixture
-def inspector(tmp_path: Path) -> list[str | Path]:
-    """The command of the inspector, with a Node that is new enough: the package `node` fetches it."""
-    packages = npm_install(ROOT / "tests/mcp/inspector/package.json", "--ignore-scripts=false")
-    if packages is None:
-        pytest.skip("npm is not on the PATH")
-    program = packages / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
-    return [packages / "node/bin/node", program, "--web", "--config", tmp_path / "servers.json"]
 
 
 @contextmanager
@@ -64,18 +52,20 @@ def running(command: list[str | Path]) -> Iterator[str]:
 
 
 def test_the_inspector_signs_in_asks_and_shows_a_card(
-    inspector: list[str | Path], shop: LiveProject, browser: Browser, tmp_path: Path
+    inspector: list[str | Path],  # noqa: F811
+    shop: LiveProject,
+    browser: Browser,
+    tmp_path: Path,
 ):
     servers = {"ours": {"type": "streamable-http", "url": f"{shop.url}/mcp"}}
     (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": servers}))
     # Not by new_page: what the inspector's own page logs is no error of ours.
-    with running(inspector) as address, closing(browser.new_context()) as context:
+    command = [*inspector, "--web", "--config", tmp_path / "servers.json"]
+    with running(command) as address, closing(browser.new_context()) as context:
         page = context.new_page()
         page.goto(address)
         page.get_by_role("switch").locator("xpath=..").click()
-        page.get_by_label("Username").fill(shop.username)
-        page.get_by_label("Password").fill(shop.password)
-        page.get_by_label("Password").press("Enter")
+        sign_in(page, shop)
         page.get_by_role("button", name="Allow").click()
         expect(page.get_by_text("Connected", exact=True)).to_be_visible()
         page.get_by_text("Tools", exact=True).first.click()

@@ -7,7 +7,6 @@ import json
 import random
 import re
 import secrets
-import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from conftest import furnish_project
 from mcp_message import TASKS, message_of_2026
 from postgresql import PostgreSQL
 from servers import Client, Daphne, serve, wait_until
@@ -134,14 +132,11 @@ def decide(browser: Client, question: str, form: dict[str, str], decision: str) 
 
 
 @pytest.fixture
-def site(rendered, environment: Path, postgresql_server: PostgreSQL, tmp_path: Path) -> Iterator[Site]:
-    project = tmp_path / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    with (project / "assistant/tools.py").open("a") as tools:
-        tools.write(TOOL)
-    with (project / "config/settings.py").open("a") as settings_file:
-        settings_file.write(TASKS_AT_ONCE)
+def site(furnished, postgresql_server: PostgreSQL) -> Iterator[Site]:
+    project = furnished()
+    for name, code in {"assistant/tools.py": TOOL, "config/settings.py": TASKS_AT_ONCE}.items():
+        with (project / name).open("a") as file:
+            file.write(code)
     database = f"mcp_killed_{secrets.token_hex(4)}"
     settings = {"DATABASE_URL": postgresql_server.create(database), "MCP_ENDPOINT": "1", "DEBUG": "1"}
     with ExitStack() as stack:

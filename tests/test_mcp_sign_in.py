@@ -5,22 +5,20 @@ import re
 import secrets
 import shutil
 import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from queue import Queue
 from urllib.parse import urlencode
 
 import guide
 import pytest
-from cache import cached
-from conftest import MANUAL, ROOT, furnish_project
+from cache import cached, python_with
+from conftest import MANUAL, ROOT
 from pages import Page, expect
 from postgresql import PostgreSQL
-from servers import Client, LiveProject, free_port, project_environment, serve
+from servers import Client, LiveProject, Quiet, answering, free_port, project_environment, serve
 from test_mcp_conformance import suite  # noqa: F401
 
 # By day the same ways are gone in process (engine/tests/test_oauth*.py), by the official Python client, too.
@@ -61,13 +59,9 @@ Application.objects.update_or_create(client_id="registered", defaults=about)
 
 
 @pytest.fixture(scope="module")
-def site(
-    rendered: dict[str, Path], environment: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LiveProject]:
+def site(furnished: Callable[..., Path]) -> Iterator[LiveProject]:
     """A new project after the three steps of the page."""
-    project = tmp_path_factory.mktemp("hosts") / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
+    project = furnished()
     (project / ".env").write_text((project / ".env.example").read_text())
     STEPS.follow(project, skip=lambda command: command.startswith("make setup"))
     # Hosts without a document, as on this machine: one of the page's choices.
@@ -117,45 +111,31 @@ def read_until(process: subprocess.Popen[str], beginning: str) -> str:
     raise AssertionError("".join(seen))
 
 
-@pytest.fixture(scope="session")
-def fastmcp() -> Path:
-    """Python with fastmcp, in an environment of its own."""
-
-    def install(venv: Path) -> None:
-        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
-        command = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", FASTMCP]
-        subprocess.run(command, check=True)
-
-    return cached("fastmcp", f"{sys.version}\n{FASTMCP}", install) / "bin/python"
+def sign_in(page: Page, site: LiveProject) -> None:
+    page.get_by_label("Username").fill(site.username)
+    page.get_by_label("Password").fill(site.password)
+    page.get_by_label("Password").press("Enter")
 
 
-@pytest.fixture(params=["fastmcp", "mcp", "typescript"])
-def client(request: pytest.FixtureRequest, tmp_path: Path) -> list[str | Path]:
+@pytest.fixture(params=["fastmcp", "typescript"])
+def client(request: pytest.FixtureRequest, suite: list[str], tmp_path: Path) -> list[str | Path]:  # noqa: F811
     """The command of a client: its program signs in and calls."""
-    if request.param != "typescript":
-        return [request.getfixturevalue("fastmcp"), ROOT / f"tests/mcp/sign_in_{request.param}.py"]
-    node = request.getfixturevalue("suite")[0]
-    (tmp_path / "node_modules").symlink_to(Path(node).parents[2])
-    return [node, shutil.copy(ROOT / "tests/mcp/sign_in_typescript.mjs", tmp_path)]
+    if request.param == "fastmcp":
+        return [python_with("fastmcp", FASTMCP), ROOT / "tests/mcp/sign_in_fastmcp.py"]
+    (tmp_path / "node_modules").symlink_to(Path(suite[0]).parents[2])
+    return [suite[0], shutil.copy(ROOT / "tests/mcp/sign_in_typescript.mjs", tmp_path)]
 
 
 def test_other_peoples_clients_sign_in_and_wait_for_a_person(
     client: list[str | Path],
-    suite: list[str],  # noqa: F811
     site: LiveProject,
+    landing: ThreadingHTTPServer,
     new_page: Callable[..., Page],
 ):
     """Each registers itself, a person agrees in Chromium, and decides there on two calls."""
-    with (
-        Landing() as landing,
-        subprocess.Popen(
-            [*client, f"{site.url}/mcp", landing.url],
-            env=project_environment(BROWSER="echo open %s"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as running,
-    ):
+    command = [*client, f"{site.url}/mcp", f"{landing.url}/callback"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=project_environment(BROWSER="echo open %s"), **pipes) as running:
         stdin = running.stdin
         assert stdin
 
@@ -164,9 +144,7 @@ def test_other_peoples_clients_sign_in_and_wait_for_a_person(
             stdin.flush()
 
         page = new_page(read_until(running, "open "))
-        page.get_by_label("Username").fill(site.username)
-        page.get_by_label("Password").fill(site.password)
-        page.get_by_label("Password").press("Enter")
+        sign_in(page, site)
         page.get_by_role("button", name="Allow").click()
         if "fastmcp" not in str(client[1]):  # That one waits at an address of its own.
             tell(landing.landed.get(timeout=60))
@@ -203,12 +181,12 @@ def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, 
     assert running.returncode == 0, printed
 
 
-def question_of(live: LiveProject, landing: "Landing") -> str:
+def question_of(live: LiveProject, landing: ThreadingHTTPServer) -> str:
     """The address at which a host asks the person."""
     asks = {
         "response_type": "code",
         "client_id": "registered",
-        "redirect_uri": landing.url,
+        "redirect_uri": f"{landing.url}/callback",
         "scope": "tools:read tools:write",
         "code_challenge": "x" * 43,
         "code_challenge_method": "S256",
@@ -217,18 +195,15 @@ def question_of(live: LiveProject, landing: "Landing") -> str:
     return f"{live.url}/oauth/authorize?{urlencode(asks)}"
 
 
-def test_the_page_leads_back_to_the_host_in_a_browser(site: LiveProject, new_page):
+def test_the_page_leads_back_to_the_host_in_a_browser(site: LiveProject, landing: ThreadingHTTPServer, new_page):
     """Its policy must not stop the redirect after the form, and it needs no script."""
     site.manage("shell", "-c", REGISTERED)
-    with Landing() as landing:
-        page = new_page(question_of(site, landing), java_script_enabled=False)
-        page.get_by_label("Username").fill(site.username)
-        page.get_by_label("Password").fill(site.password)
-        page.get_by_label("Password").press("Enter")
-        expect(page.get_by_text("a program on your own device")).to_be_visible()
-        page.get_by_role("checkbox").uncheck()
-        page.get_by_role("button", name="Allow").click()
-        expect(page.get_by_text("Landed")).to_be_visible()
+    page = new_page(question_of(site, landing), java_script_enabled=False)
+    sign_in(page, site)
+    expect(page.get_by_text("a program on your own device")).to_be_visible()
+    page.get_by_role("checkbox").uncheck()
+    page.get_by_role("button", name="Allow").click()
+    expect(page.get_by_text("Landed")).to_be_visible()
     assert "code=" in page.url
 
 
@@ -242,12 +217,12 @@ def allauth() -> Path:
     return cached("allauth", ALLAUTH, install)
 
 
-def test_accounts_of_allauth_sign_in(allauth: Path, site: LiveProject, new_page):
+def test_accounts_of_allauth_sign_in(allauth: Path, site: LiveProject, landing: ThreadingHTTPServer, new_page):
     """Its login page leads to the question, also for somebody who registers first."""
     (site.path / "allauth_settings.py").write_text(WITH_ALLAUTH)
     (site.path / "allauth_urls.py").write_text(ROUTES_OF_ALLAUTH)
     settings = {"DJANGO_SETTINGS_MODULE": "allauth_settings", "PYTHONPATH": str(allauth)}
-    with serve(site.path, **settings) as live, Landing() as landing:
+    with serve(site.path, **settings) as live:
         live.manage("shell", "-c", REGISTERED)
         page = new_page(question_of(live, landing))
         expect(page).to_have_url(re.compile("/members/login/"))
@@ -262,33 +237,20 @@ def test_accounts_of_allauth_sign_in(allauth: Path, site: LiveProject, new_page)
     assert "code=" in page.url
 
 
-class Landing(HTTPServer):
-    """The address of a program on the person's own device."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", free_port()), Answer)
-        self.url = f"http://127.0.0.1:{self.server_port}/callback"
-        self.landed: Queue[str] = Queue()
-
-    def __enter__(self) -> "Landing":
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.shutdown()
-        self.server_close()
-
-
-class Answer(BaseHTTPRequestHandler):
+class Answer(Quiet):
     def do_GET(self) -> None:
         if self.path.startswith("/callback"):
-            self.server.landed.put(f"http://{self.headers['Host']}{self.path}")  # type: ignore[attr-defined]
+            self.server.landed.put(f"http://{self.headers['Host']}{self.path}")
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"Landed")
 
-    def log_message(self, *message: object) -> None:
-        """Say nothing."""
+
+@pytest.fixture
+def landing() -> Iterator[ThreadingHTTPServer]:
+    """The address of a program on the person's own device: `landed` has who came back."""
+    with answering(Answer, landed=Queue()) as server:
+        yield server
 
 
 # --- This site as the client of another, with a second server of it as the other

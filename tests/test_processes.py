@@ -1,33 +1,25 @@
 """Two processes behind nginx, with PostgreSQL and Redis: any of them may be asked, stopped or killed at any time."""
 
-import json
 import os
 import random
-import shutil
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from http.client import HTTPException
+from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
-from conftest import ROOT, furnish_project
 from nginx import find_nginx, nginx
 from postgresql import PostgreSQL
-from redis_server import RedisServer, find_redis
+from reading import Reading
+from redis_server import RedisServer
 from servers import HANG_SECONDS, Client, Daphne, run_input, serve, wait_until
 
-pytestmark = [
-    pytest.mark.servers,
-    pytest.mark.skipif(not find_redis(), reason="Redis is not installed"),
-    pytest.mark.skipif(not find_nginx(), reason="nginx is not installed"),
-]
+pytestmark = [pytest.mark.servers, pytest.mark.skipif(not find_nginx(), reason="nginx is not installed")]
 
 KILLS = int(os.environ.get("KILLS", "6"))
 READERS = 4
@@ -53,16 +45,10 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(
-    rendered, environment: Path, postgresql_server: PostgreSQL, tmp_path_factory: pytest.TempPathFactory
+    furnished, postgresql_server: PostgreSQL, redis: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
-    directory = tmp_path_factory.mktemp("processes")
-    project = directory / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    shutil.copytree(ROOT / "tests/fixtures/killed", project, dirs_exist_ok=True)
+    project = furnished("killed")
     (project / "effects").touch()
-    redis = RedisServer(directory)
-    redis.start()
     settings = {
         "DJANGO_SETTINGS_MODULE": "killed_settings",
         "DATABASE_URL": postgresql_server.create("processes"),
@@ -70,105 +56,18 @@ def site(
         "DEBUG": "1",
     }
     with ExitStack() as stack:
-        stack.callback(redis.stop)
         processes = [stack.enter_context(serve(project, Daphne, **settings)) for _ in range(2)]
-        (directory / "nginx").mkdir()
         ports = [process.port for process in processes]
-        port = stack.enter_context(nginx(project / "nginx.conf", ports, directory / "nginx"))
+        port = stack.enter_context(nginx(project / "nginx.conf", ports, tmp_path_factory.mktemp("nginx")))
         yield Site(processes, postgresql_server, redis, port, processes[0].token)
-
-
-@dataclass
-class Reading:
-    """A run as one client sees it, over all its connections: each frame as it came."""
-
-    thread_id: str
-    frames: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    begun: Event = field(default_factory=Event)
-    """It has some text."""
-    reader: Future[int] | None = None
-    """Read in the background, one reader at a time."""
-
-    @property
-    def has_ended(self) -> bool:
-        return bool(self.frames) and self.last["type"] in ("RUN_FINISHED", "RUN_ERROR")
-
-    @property
-    def last(self) -> dict[str, Any]:
-        return self.frames[-1][1]
-
-    @property
-    def path(self) -> str:
-        return f"/agent/threads/{self.thread_id}/events/"
-
-    def read(self, client: Client, method: str = "GET", body: Any = None, *, most: int = 10**6) -> int:
-        """Read what there is from the last frame on, as far as the connection lasts: the status of the answer."""
-        resumed = {"Last-Event-ID": self.frames[-1][0]} if self.frames else {}
-        try:
-            with client.open(method, self.path if body is None else "/agent/", body, resumed) as response:
-                if response.status != 200:
-                    return response.status
-                self.take(response, most)
-                return 200
-        except (OSError, HTTPException, json.JSONDecodeError):
-            return 0
-
-    def take(self, response: Any, most: int) -> None:
-        frame_id = ""
-        while (line := response.readline()).endswith(b"\n") and len(self.frames) < most:
-            if line.startswith(b"id:"):
-                frame_id = line[3:].strip().decode()
-            elif line.startswith(b"data:"):
-                self.frames.append((frame_id, json.loads(line[5:])))
-                if self.last["type"] == "TEXT_MESSAGE_CONTENT":
-                    self.begun.set()
-
-    def read_to_the_end(self, client: Client, body: Any = None) -> "Reading":
-        """Ask, and follow again and again until the run has ended."""
-        if self.reader:
-            self.reader.result()
-
-        def ends() -> bool:
-            if body is not None and not self.frames:
-                self.read(client, "POST", body)
-            else:
-                status = self.read(client)
-                assert status != 204 or not self.frames, self.thread_id
-            return self.has_ended
-
-        if not self.has_ended:
-            wait_until(ends, failure_message=lambda: (self.thread_id, self.frames[-1:]))
-        self.check()
-        return self
-
-    def check(self) -> None:
-        """No event is missing, none is there twice, and nothing comes after the end."""
-        numbers = [int(frame_id.rpartition(":")[2]) for frame_id, _ in self.frames]
-        if self.last["type"] == "RUN_ERROR":
-            # Its process may have sent what nobody else had heard of: the end's number is then another.
-            numbers = numbers[:-1]
-        assert numbers == list(range(1, len(numbers) + 1))
-        assert len({frame_id.rpartition(":")[0] for frame_id, _ in self.frames}) == 1
-        ends = [event for _, event in self.frames if event["type"] in ("RUN_FINISHED", "RUN_ERROR")]
-        assert len(ends) == 1
-
-    @property
-    def text(self) -> str:
-        return "".join(event["delta"] for _, event in self.frames if event["type"] == "TEXT_MESSAGE_CONTENT")
 
 
 def in_background(pool: ThreadPoolExecutor, site: Site, process: int | None, text: str, thread_id: str) -> Reading:
     """Start a run, and read it in a thread."""
     reading = Reading(thread_id)
-    reading.reader = pool.submit(reading.read, site.client(process), "POST", run_input(text, threadId=thread_id))
+    reading.start(pool, site.client(process), run_input(text, threadId=thread_id))
     assert reading.begun.wait(HANG_SECONDS)
     return reading
-
-
-def read_thread(site: Site, process: int | None, thread_id: str) -> dict[str, Any]:
-    status, text = site.client(process).fetch("GET", f"/agent/threads/{thread_id}/")
-    assert status == 200, text
-    return json.loads(text)
 
 
 def answers_in(thread: dict[str, Any]) -> list[str]:
@@ -182,7 +81,7 @@ def contents(thread: dict[str, Any]) -> list[str]:
 def test_a_run_is_followed_through_the_other_process(site: Site):
     with ThreadPoolExecutor() as pool:
         first = in_background(pool, site, 0, "slow follow", "followed")
-        assert read_thread(site, 1, "followed")["running"] is True
+        assert site.client(1).thread("followed")["running"] is True
         second = Reading("followed").read_to_the_end(site.client(1))
     first.check()
     assert second.frames == first.frames
@@ -198,7 +97,7 @@ def test_a_run_is_stopped_through_the_other_process(site: Site):
         assert site.client(1).fetch("POST", "/agent/threads/stopped/cancel/")[0] == 202
         reading.read_to_the_end(site.client(1))
     assert reading.last["type"] == "RUN_FINISHED", reading.last  # Nothing else ends it
-    thread = read_thread(site, 1, "stopped")
+    thread = site.client(1).thread("stopped")
     assert (thread["running"], "".join(answers_in(thread))) == (False, reading.text)
 
 
@@ -207,7 +106,7 @@ def test_a_busy_thread_is_busy_everywhere_and_an_equal_request_is_one_run(site: 
     with ThreadPoolExecutor() as pool:
         readings = [Reading("twice") for _ in range(4)]
         for number, reading in enumerate(readings):
-            pool.submit(reading.read, site.client(number % 2), "POST", body)
+            pool.submit(reading.read, site.client(number % 2), body)
         assert all(reading.begun.wait(HANG_SECONDS) for reading in readings)
         assert site.client(1).fetch("POST", "/agent/", run_input("other", threadId="twice"))[0] == 409
     assert all(reading.frames == readings[0].frames for reading in readings)
@@ -228,15 +127,13 @@ def test_redis_is_restarted_in_mid_run(site: Site):
         site.redis.start()
     assert first.last["type"] == "RUN_FINISHED"
     assert second.frames == first.frames
-    assert contents(read_thread(site, 1, "restarted"))[0] == "slow restart"
+    assert contents(site.client(1).thread("restarted"))[0] == "slow restart"
     assert Reading("restarted").read_to_the_end(site.client(1)).frames == first.frames
     assert has_redis(site, 1) is True
 
 
 def has_redis(site: Site, process: int) -> bool:
-    status, health = site.client(process).fetch("GET", "/healthz")
-    assert status == 200
-    return json.loads(health)["redis"]
+    return site.client(process).read("/healthz")["redis"]
 
 
 def test_a_process_that_was_taken_for_dead_changes_nothing_when_it_is_back(site: Site):
@@ -255,7 +152,7 @@ def test_a_process_that_was_taken_for_dead_changes_nothing_when_it_is_back(site:
         stopped.read_to_the_end(site.client(0))
     assert (stopped.last["type"], stopped.last["code"]) == ("RUN_ERROR", "interrupted")
     for process in range(2):
-        thread = read_thread(site, process, "zombie")
+        thread = site.client(process).thread("zombie")
         assert thread["running"] is False
         assert contents(thread)[-2:] == ["next", "Fine."]
         assert contents(thread).count("next") == 1
@@ -305,7 +202,7 @@ def next_turn(site: Site, thread_id: str) -> None:
     """The thread becomes free."""
     body = run_input("next", threadId=thread_id)
     reading = Reading(thread_id)
-    wait_until(lambda: reading.read(site.client(), "POST", body) == 200)
+    wait_until(lambda: reading.read(site.client(), body) == 200)
     reading.read_to_the_end(site.client(), body)
     if reading.last["type"] == "RUN_ERROR":
         next_turn(site, thread_id)  # A kill has struck this one, too
@@ -313,7 +210,7 @@ def next_turn(site: Site, thread_id: str) -> None:
 
 def check_thread(site: Site, reading: Reading) -> None:
     """What a thread has of a run is what its reader was shown of it, except the last moments of a killed process."""
-    thread = read_thread(site, None, reading.thread_id)
+    thread = site.client().thread(reading.thread_id)
     messages = thread["messages"]
     assert (thread["running"], messages[0]["content"]) == (False, f"slow {reading.thread_id}")
     answers = answers_in(thread)

@@ -3,35 +3,26 @@
 import http.client
 import json
 import re
-import shutil
-import uuid
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
-from conftest import furnish_project
+from conftest import ROOT
+from daily import at_night
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from provider_bodies import DIALECTS, Sent, answers
-from servers import LiveProject, serve
+from servers import LiveProject, run_input, serve
 from tests.provider_stub import Answer, Body, ProviderStub, check_history
 from tests.wire import Stream, check_stream, read_stream
 
 pytestmark = [pytest.mark.servers, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
 
 # What a provider may be blamed for.
-ENDS = {
-    "finished",
-    "model_error",
-    "model_refused",
-    "model_unavailable",
-    "empty_answer",
-    "context_window",
-    "usage_limit",
-}
+BLAMES = {"model_error", "model_refused", "model_unavailable", "empty_answer", "context_window", "usage_limit"}
 
 
 @pytest.fixture(scope="module")
@@ -41,36 +32,23 @@ def stub() -> Iterator[ProviderStub]:
 
 
 @pytest.fixture(scope="module")
-def server(rendered, environment: Path, stub: ProviderStub, tmp_path_factory: Any) -> Iterator[LiveProject]:
-    project = tmp_path_factory.mktemp("streams") / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    shutil.copytree(Path(__file__).parent / "fixtures/streams", project, dirs_exist_ok=True)
-    engine = str(Path(__file__).parents[1] / "engine")
+def server(furnished, stub: ProviderStub) -> Iterator[LiveProject]:
     # A title is asked for beside the next run, and would get its answer.
-    settings = {"DJANGO_SETTINGS_MODULE": "streams_settings", "MAKE_TITLES": "0"}
-    with serve(project, **settings, PYTHONPATH=engine, STUB_URL=stub.url) as live:
+    settings = {"DJANGO_SETTINGS_MODULE": "streams_settings", "MAKE_TITLES": "0", "STUB_URL": stub.url}
+    with serve(furnished("streams"), **settings, PYTHONPATH=str(ROOT / "engine")) as live:
         yield live
 
 
 class Thread:
     """A conversation, on one connection."""
 
-    def __init__(self, live: LiveProject, connection: http.client.HTTPConnection, stub: ProviderStub) -> None:
-        self.id = str(uuid.uuid4())
+    def __init__(self, live: LiveProject, connection: http.client.HTTPConnection) -> None:
+        self.id = str(uuid4())
         self.headers = {"Authorization": f"Bearer {live.token}", "Content-Type": "application/json"}
         self.connection = connection
-        self.stub = stub
 
-    def run(self, api: str, *replies: Any) -> tuple[Stream, list[Any]]:
-        self.stub.replies = list(replies)
-        body = {
-            "threadId": self.id,
-            "runId": str(uuid.uuid4()),
-            "protocolVersion": "1.0",
-            "messages": [{"id": str(uuid.uuid4()), "role": "user", "content": "Hi"}],
-            "forwardedProps": {"model": api},
-        }
+    def run(self, api: str) -> tuple[Stream, list[Any]]:
+        body = run_input("Hi", threadId=self.id, protocolVersion="1.0", forwardedProps={"model": api})
         self.connection.request("POST", "/agent/", json.dumps(body), self.headers)
         with self.connection.getresponse() as response:
             raw = response.read()
@@ -105,22 +83,23 @@ def check_kept(stream: Stream, events: list[Any], messages: list[dict[str, Any]]
 def play(live: LiveProject, stub: ProviderStub, first: Sent, second: Sent | None) -> str:
     """Run on generated answers, then on with each of the models; returns how the first run ended."""
     with closing(http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)) as connection:
-        thread = Thread(live, connection, stub)
-        sent = [Body(one.chunks) for one in (first, second) if one]
-        stream, events = thread.run(first.api, *sent, *[Answer("Well.")] * 9)
+        thread, sent = Thread(live, connection), [one for one in (first, second) if one]
+        stub.replies = [*(Body(one.chunks) for one in sent), *[Answer("Well.")] * 9]
+        stream, events = thread.run(first.api)
         end = end_of(stream)
-        assert end in ENDS, stream.ended
-        check_kept(stream, events, thread.read(), any(one.has_tags for one in (first, second) if one))
+        assert end in {"finished", *BLAMES}, stream.ended
+        check_kept(stream, events, thread.read(), any(one.has_tags for one in sent))
         for other in DIALECTS:
             stub.requests.clear()
-            after, _ = thread.run(other, Answer("Go on."))
+            stub.replies = [Answer("Go on.")]
+            after, _ = thread.run(other)
             assert end_of(after) == "finished", (other, after.ended)
             check_history(stub.requests[-1].body, own=stream.calls if other == first.api else ())
     return end
 
 
 @pytest.mark.parametrize("api", DIALECTS)
-@pytest.mark.parametrize("examples", [3, pytest.param(1500, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("examples", [3, *at_night(1500)])
 def test_a_run_survives_what_a_provider_sends(server: LiveProject, stub: ProviderStub, api: str, examples: int):
     seen: Counter[str] = Counter()
 

@@ -2,35 +2,19 @@
 
 import json
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from cache import cached
+from cache import python_with
 from conftest import ROOT
-from servers import free_port, is_listening, project_environment, wait_until
+from servers import free_port, project_environment, running
 
 pytestmark = pytest.mark.clients
 
 FILES = ROOT / "tests/python_client"
-SCENARIOS = [
-    "text",
-    "streamed",
-    "turns",
-    "server",
-    "client",
-    "mixed",
-    "mixed_reversed",
-    "chain",
-    "parallel",
-    "approved",
-    "edited",
-    "denied",
-    "error",
-    "state",
-]
+SCENARIOS = ["text", "streamed", "turns", "server", "client", "mixed", "mixed_reversed", "chain", "parallel"]
+SCENARIOS += ["approved", "edited", "denied", "error", "state"]
 # Tools of Microsoft's server don't see the state, and it tells of no usage.
 PLAYED = {"pydantic_server": [*SCENARIOS, "state_both_ways", "usage"], "microsoft_server": SCENARIOS}
 
@@ -38,14 +22,7 @@ PLAYED = {"pydantic_server": [*SCENARIOS, "state_both_ways", "usage"], "microsof
 @pytest.fixture(scope="session")
 def microsoft_server() -> Path:
     """Python with Microsoft's server, which asks for an older ag-ui-protocol than the project."""
-    requirements = FILES / "microsoft.txt"
-
-    def install(venv: Path) -> None:
-        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
-        command = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-r", requirements]
-        subprocess.run(command, check=True)
-
-    return cached("microsoft-server", f"{sys.version}\n{requirements.read_text()}", install) / "bin/python"
+    return python_with("microsoft-server", (FILES / "microsoft.txt").read_text())
 
 
 @pytest.fixture(scope="session")
@@ -53,28 +30,10 @@ def pydantic_server(environment: Path) -> Path:
     return environment / "bin/python"
 
 
-@contextmanager
-def running(python: Path, server: str, log: Path) -> Iterator[str]:
-    """Run one of the servers; yields its URL."""
+def serving(python: Path, log: Path, *arguments: str) -> AbstractContextManager[str]:
+    """Run one of the servers."""
     port = free_port()
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            [python, f"{server}.py", str(port)], cwd=FILES, env=project_environment(), stdout=stream, stderr=stream
-        )
-    try:
-        wait_until_listening(port, process, log)
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        process.kill()
-        process.wait()
-
-
-def wait_until_listening(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    def is_up() -> bool:
-        assert process.poll() is None, log.read_text()
-        return is_listening(port)
-
-    wait_until(is_up, failure_message=log.read_text)
+    return running([python, *arguments, str(port)], port, log, FILES)
 
 
 @pytest.fixture(scope="session")
@@ -88,10 +47,10 @@ def verdicts(
     found = {}
     for server, names in PLAYED.items():
         log = tmp_path_factory.mktemp(server) / "log"
-        with running(request.getfixturevalue(server), server, log) as url:
+        with serving(request.getfixturevalue(server), log, f"{server}.py") as url:
             played = subprocess.run(
                 # Without compiled modules: other tests read this project.
-                [environment / "bin/python", "-B", FILES / "scenarios.py", url, *names],
+                [environment / "bin/python", "-B", FILES / "scenarios.py", f"{url}/", *names],
                 cwd=rendered["demo"],
                 env=project_environment(PYTHONPATH=".", DEBUG="1", DJANGO_SETTINGS_MODULE="config.settings"),
                 capture_output=True,

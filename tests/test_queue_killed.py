@@ -8,26 +8,24 @@ import asyncio
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from conftest import ROOT, furnish_project
 from gates import Point, fetch, gates
 from postgresql import PostgreSQL
 from queue_talks import Talk, user_texts
-from redis_server import RedisServer, find_redis
-from servers import HANG_SECONDS, Daphne, events, free_port, project_environment, run_input, serve
+from reading import Reading
+from redis_server import RedisServer
+from servers import HANG_SECONDS, Client, Daphne, free_port, run_input, serve, wait_until
 
-pytestmark = [pytest.mark.servers, pytest.mark.skipif(not find_redis(), reason="Redis is not installed")]
+pytestmark = pytest.mark.servers
 
 AT_ONCE = 8
 MESSAGES = 14
@@ -43,15 +41,7 @@ class Worker:
         self.live = live
 
     def start(self) -> None:
-        with (self.live.path / "worker.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [self.live.path / ".venv/bin/python", "manage.py", "agent_worker"],
-                cwd=self.live.path,
-                env=project_environment(**self.live.settings),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+        self.process = self.live.begin_worker()
 
     def end(self) -> None:
         self.process.kill()
@@ -65,6 +55,7 @@ class Site:
         self.servers, self.workers, self.gates_port = servers, workers, gates_port
         self.has_workers = bool(workers)
         self.disturbances = 0
+        """It is even while all processes are there, and grows when one goes and when it is back."""
         self.kinds: dict[str, int] = {}
         """How many processes were ended, by how and when."""
         self.stuck: list[int] = []
@@ -75,6 +66,9 @@ class Site:
     async def fetch(self, process: int, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         server = self.servers[process]
         return await fetch(server.port, server.token, method, path, body)
+
+    def client(self, process: int) -> Client:
+        return self.servers[process].client(self.servers[process].token)
 
     def pid(self, process: int) -> int:
         return self.servers[process].process.pid
@@ -147,42 +141,39 @@ class Site:
             raise errors[0]
 
 
-@contextmanager
-def serving(project: Path, database: str, *, workers: int = 0) -> Iterator[Site]:
-    redis = RedisServer(project)
-    redis.start()
-    port = free_port()
-    settings = {
-        "DJANGO_SETTINGS_MODULE": "queued_settings",
-        "AGENT_MODEL": "python:gated.model",
-        "GATES_PORT": str(port),
-        "DATABASE_URL": database,
-        "REDIS_URL": redis.url,
-    }
-    if workers:
-        settings["RUN_EXECUTOR"] = "dbos"
-    with ExitStack() as stack:
-        stack.callback(redis.stop)
-        servers = [stack.enter_context(serve(project, Daphne, **settings)) for _ in range(2)]
-        executing = [Worker(servers[0]) for _ in range(workers)]
-        for worker in executing:
-            worker.start()
-            stack.callback(worker.end)
-        yield Site(servers, executing, port)
+Serving = Callable[..., AbstractContextManager[Site]]
 
 
 @pytest.fixture(scope="module")
-def project(rendered, environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = tmp_path_factory.mktemp("queued") / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    shutil.copytree(ROOT / "tests/fixtures/queued", project, dirs_exist_ok=True)
-    return project
+def serving(furnished, postgresql_server: PostgreSQL) -> Serving:
+    """Serve a project with a database of this name, and with so many workers."""
+    project = furnished("queued")
+
+    @contextmanager
+    def serving(database: str, *, workers: int = 0) -> Iterator[Site]:
+        port, redis = free_port(), RedisServer(project)
+        settings = {
+            "DJANGO_SETTINGS_MODULE": "queued_settings",
+            "AGENT_MODEL": "python:gated.model",
+            "GATES_PORT": str(port),
+            "DATABASE_URL": postgresql_server.create(database),
+            "REDIS_URL": redis.url,
+            **({"RUN_EXECUTOR": "dbos"} if workers else {}),
+        }
+        with redis, ExitStack() as stack:
+            servers = [stack.enter_context(serve(project, Daphne, **settings)) for _ in range(2)]
+            executing = [Worker(servers[0]) for _ in range(workers)]
+            for worker in executing:
+                worker.start()
+                stack.callback(worker.end)
+            yield Site(servers, executing, port)
+
+    return serving
 
 
 @pytest.fixture(scope="module")
-def site(project: Path, postgresql_server: PostgreSQL) -> Iterator[Site]:
-    with serving(project, postgresql_server.create("queued")) as site:
+def site(serving: Serving) -> Iterator[Site]:
+    with serving("queued") as site:
         yield site
 
 
@@ -206,8 +197,8 @@ def test_none_of_a_thousand_messages_is_lost_or_read_twice(site: Site):
 
 
 @pytest.mark.nightly
-def test_none_of_a_thousand_messages_is_lost_or_read_twice_with_workers(project: Path, postgresql_server: PostgreSQL):
-    with serving(project, postgresql_server.create("queued_for_workers"), workers=2) as site:
+def test_none_of_a_thousand_messages_is_lost_or_read_twice_with_workers(serving: Serving):
+    with serving("queued_for_workers", workers=2) as site:
         run(site.play(seed_of_now(), TALKS, MESSAGES, disturbing=0.03))
 
 
@@ -220,13 +211,7 @@ class Job:
     def __init__(self, site: Site, thread: str, mode: str, text: str) -> None:
         live = site.servers[0]
         command = ["manage.py", "tell_agent", live.username, thread, mode, text]
-        self.process = subprocess.Popen(
-            [live.path / ".venv/bin/python", *command],
-            cwd=live.path,
-            env=project_environment(**live.settings),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-        )
+        self.process = live.begin(*command, stdout=subprocess.PIPE)
 
     async def line(self) -> dict[str, Any]:
         assert self.process.stdout
@@ -244,25 +229,6 @@ class Job:
         output, _ = await asyncio.to_thread(self.process.communicate)
         assert self.process.returncode == 0
         return [json.loads(line) for line in output.splitlines()]
-
-
-class Watching:
-    """A page that has the thread open, at one of the servers."""
-
-    def __init__(self, site: Site, process: int, thread: str) -> None:
-        self.server, self.path = site.servers[process], f"/agent/threads/{thread}/events/"
-        self.has_begun = asyncio.Event()
-        self.loop = asyncio.get_running_loop()
-        self.task = asyncio.create_task(asyncio.to_thread(self.read))
-
-    def read(self) -> list[dict[str, Any]]:
-        found = []
-        with self.server.client(self.server.token).open("GET", self.path) as response:
-            assert response.status == 200, response.status
-            for event in events(response):
-                found.append(event)
-                self.loop.call_soon_threadsafe(self.has_begun.set)
-        return found
 
 
 def points_of(thread: str, points: "asyncio.Queue[Point]") -> Callable[[Point], None]:
@@ -289,11 +255,13 @@ def test_a_job_begins_a_run_that_pages_can_follow(site: Site):
             assert await job.line() == {"state": "read"}
             point = await points.get()
             assert (point.pid, point.prompts) == (job.process.pid, ["report"])
-            watching = Watching(site, 1, thread)
-            await watching.has_begun.wait()
+            page = Reading(thread)
+            watching = asyncio.create_task(asyncio.to_thread(page.read_to_the_end, site.client(1)))
+            await asyncio.to_thread(wait_until, lambda: page.frames)
             point.release("text")
             await pass_points(points, "text", "end")
-            seen = await watching.task
+            await watching
+            seen = page.events
             assert await job.end() == seen
         kinds = [event["type"] for event in seen]
         assert (kinds[0], kinds[-1]) == ("RUN_STARTED", "RUN_FINISHED")
@@ -313,7 +281,8 @@ def test_a_job_speaks_into_the_run_of_a_server(site: Site):
             assert point.pid == site.pid(0)
             job = Job(site, thread, "steer", "report")
             assert await job.line() == {"state": "waiting"}
-            watching = Watching(site, 1, thread)
+            page = Reading(thread)
+            watching = asyncio.create_task(asyncio.to_thread(page.read_to_the_end, site.client(1)))
             async with asyncio.timeout(60):
                 # The job's words come to the other process through Redis.
                 told = await job.event("message_queued")
@@ -322,9 +291,8 @@ def test_a_job_speaks_into_the_run_of_a_server(site: Site):
             *_, second, _, _ = await pass_points(points, "text", "end", "request", "text", "end")
             assert (second.prompts, second.run) == (["Go", "report"], point.run)
             await job.end()
-            seen = await watching.task
-        assert "message_delivered" in [event.get("name") for event in seen]
-        status, read = await site.fetch(1, "GET", f"/agent/threads/{thread}/")
-        assert (status, user_texts(read)) == (200, ["Go", "report"])
+            await watching
+        assert "message_delivered" in [event.get("name") for event in page.events]
+        assert user_texts(site.client(1).thread(thread)) == ["Go", "report"]
 
     run(play())

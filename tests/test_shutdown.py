@@ -1,20 +1,16 @@
 """The server is told to end in mid-run, as with every deploy: nothing is lost, and everybody is told."""
 
-import json
-import shutil
 import socket
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from threading import Event
-from typing import Any
 
 import pytest
-from conftest import furnish_project
 from daily import at_night
-from servers import HANG_SECONDS, LiveProject, events, is_listening, run_input, serve, text_of, wait_until
+from reading import Reading
+from servers import HANG_SECONDS, PRODUCTION, LiveProject, is_listening, run_input, serve, wait_until
 
 pytestmark = pytest.mark.servers
 
@@ -77,14 +73,7 @@ from config.settings import *
 ROOT_URLCONF = "ending_urls"
 AGUI = {{"SHUTDOWN_SECONDS": {FINISH_SECONDS}}}
 """
-SETTINGS = {
-    "AGENT_MODEL": "python:speaking.model",
-    "DJANGO_SETTINGS_MODULE": "ending_settings",
-    "DEBUG": "0",
-    "SECRET_KEY": "only-for-this-test-on-the-loopback-interface-0123456789",
-    "ALLOWED_HOSTS": "127.0.0.1",
-    "SECURE_SSL_REDIRECT": "0",
-}
+SETTINGS = PRODUCTION | {"AGENT_MODEL": "python:speaking.model", "DJANGO_SETTINGS_MODULE": "ending_settings"}
 
 
 class Served(LiveProject):
@@ -101,41 +90,15 @@ class Served(LiveProject):
         return ["-m", "uvicorn", "--port", str(self.port), *patience, "config.asgi:application"]
 
 
-class Reader:
-    """Reads a stream in a thread of its own."""
-
-    def __init__(self, live: LiveProject, pool: ThreadPoolExecutor, method: str, path: str, body: Any = None) -> None:
-        self.events: list[dict[str, Any]] = []
-        self.has_text = Event()
-        self._read = pool.submit(self._follow, live, method, path, body)
-
-    def _follow(self, live: LiveProject, method: str, path: str, body: Any) -> None:
-        with live.client(live.token).open(method, path, body) as response:
-            assert response.status == 200, response.read()
-            for event in events(response):
-                self.events.append(event)
-                if event["type"] == "TEXT_MESSAGE_CONTENT":
-                    self.has_text.set()
-
-    def last(self) -> dict[str, Any]:
-        self._read.result(timeout=HANG_SECONDS)
-        return self.events[-1]
-
-
 def statuses(project: Path) -> dict[str, str]:
     with closing(sqlite3.connect(project / "db.sqlite3")) as database:
         return dict(database.execute("SELECT thread_id, status FROM agui_run ORDER BY started_at").fetchall())
 
 
 @pytest.fixture
-def live(rendered, environment: Path, tmp_path: Path) -> Iterator[LiveProject]:
-    project = tmp_path / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    (project / "speaking.py").write_text(MODEL)
+def live(furnished) -> Iterator[LiveProject]:
+    project = furnished(speaking=MODEL, ending_settings=PROJECT_SETTINGS, ending_urls=URLS)
     (project / "nothing").touch()
-    (project / "ending_settings.py").write_text(PROJECT_SETTINGS)
-    (project / "ending_urls.py").write_text(URLS)
     with serve(project, Served, **SETTINGS) as live:
         yield live
 
@@ -145,43 +108,45 @@ def test_a_deploy_loses_nothing(live: Served):
         long = end_in_mid_run(live)
         live.server = following
         live.start()
-        thread = json.loads(live.client(live.token).fetch("GET", "/agent/threads/long/")[1])
         # And what was about to be sent.
-        assert thread["messages"][-1]["content"].startswith(text_of(long))
+        assert live.client(live.token).thread("long")["messages"][-1]["content"].startswith(long.text)
         assert live.client(live.token).run("nothing", threadId="long")[-1]["type"] == "RUN_FINISHED"
 
 
-def end_in_mid_run(live: LiveProject) -> list[dict[str, Any]]:
-    """Tell the server to end while two runs are on; the events of the one that is too long."""
+def end_in_mid_run(live: LiveProject) -> Reading:
+    """Tell the server to end while two runs are on; what was read of the one that is too long."""
+    client = live.client(live.token)
+    short, long, follower = Reading("short"), Reading("long"), Reading("long")
     with ThreadPoolExecutor(3) as pool, socket.socket() as half:
-        short = Reader(live, pool, "POST", "/agent/", run_input("short", threadId="short"))
-        long = Reader(live, pool, "POST", "/agent/", run_input("long", threadId="long"))
-        assert short.has_text.wait(HANG_SECONDS)
-        assert long.has_text.wait(HANG_SECONDS)
-        follower = Reader(live, pool, "GET", "/agent/threads/long/events/")
-        assert follower.has_text.wait(HANG_SECONDS)
+        for reading in (short, long):
+            reading.start(pool, client, run_input(reading.thread_id, threadId=reading.thread_id))
+            assert reading.begun.wait(HANG_SECONDS)
+        follower.start(pool, client)
+        assert follower.begun.wait(HANG_SECONDS)
         # A client that never comes to the end of its body.
         half.connect(("127.0.0.1", live.port))
         half.sendall(b"POST /agent/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{")
 
         live.process.terminate()
-        while (refused := live.client(live.token).open("POST", "/agent/", run_input("nothing"))).status == 200:
+        while (refused := client.open("POST", "/agent/", run_input("nothing"))).status == 200:
             refused.read()  # The server has not noticed the signal yet.
         assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
 
         (live.path / "short").touch()
-        assert short.last()["type"] == "RUN_FINISHED"
+        assert short.reader.result(HANG_SECONDS) == 200
+        assert short.last["type"] == "RUN_FINISHED"
         (live.path / "late").touch()
-        for reader in (long, follower):
-            assert (reader.last()["type"], reader.last()["code"]) == ("RUN_ERROR", "interrupted")
-        assert text_of(long.events) == text_of(follower.events)
+        for reading in (long, follower):
+            assert reading.reader.result(HANG_SECONDS) == 200
+            assert (reading.last["type"], reading.last["code"]) == ("RUN_ERROR", "interrupted")
+        assert long.text == follower.text
         # The server waits neither for the end of that body nor for the run, which would never end.
         live.process.wait(timeout=HANG_SECONDS)
     assert statuses(live.path).items() >= {"short": "finished", "long": "interrupted"}.items()
     assert "Traceback" not in live.log.read_text()
     for name in ("short", "late"):
         (live.path / name).unlink()
-    return long.events
+    return long
 
 
 @pytest.mark.parametrize("server", ["daphne", *at_night("uvicorn")])

@@ -1,18 +1,14 @@
 """Many clients at once, two server processes, one PostgreSQL: every message is there, in order, once."""
 
-import json
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from threading import Barrier
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import uuid4
 
 import pytest
-from conftest import furnish_project
 from postgresql import PostgreSQL
-from servers import LiveProject, events, run_input, serve
+from reading import Reading
+from servers import PRODUCTION, LiveProject, run_input, serve, wait_until
 
 pytestmark = pytest.mark.nightly
 
@@ -38,26 +34,17 @@ async def answer(messages, info):
 
 model = FunctionModel(stream_function=answer)
 """
-SETTINGS = {
-    "AGENT_MODEL": "python:answering.model",
-    "DEBUG": "0",
-    "SECRET_KEY": "only-for-this-test-on-the-loopback-interface-0123456789",
-    "ALLOWED_HOSTS": "127.0.0.1",
-    "SECURE_SSL_REDIRECT": "0",
-    "LOG_LEVEL": "WARNING",
-}
 
 
 @pytest.fixture(scope="module")
-def servers(
-    rendered, environment: Path, postgresql_server: PostgreSQL, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[LiveProject, LiveProject]]:
+def servers(furnished, postgresql_server: PostgreSQL) -> Iterator[tuple[LiveProject, LiveProject]]:
     """Two processes that serve one project."""
-    project = tmp_path_factory.mktemp("storm") / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    (project / "answering.py").write_text(MODEL)
-    settings = SETTINGS | {"DATABASE_URL": postgresql_server.create("storm")}
+    project = furnished(answering=MODEL)
+    settings = PRODUCTION | {
+        "AGENT_MODEL": "python:answering.model",
+        "DATABASE_URL": postgresql_server.create("storm"),
+        "LOG_LEVEL": "WARNING",
+    }
     with serve(project, **settings) as one, serve(project, **settings) as other:
         yield one, other
 
@@ -80,9 +67,7 @@ def take_turn(live: LiveProject, token: str, thread_id: str, text: str) -> list[
 
 
 def read_thread(live: LiveProject, token: str, thread_id: str) -> list[Said]:
-    status, text = live.client(token).fetch("GET", f"/agent/threads/{thread_id}/")
-    assert status == 200, text
-    thread = json.loads(text)
+    thread = live.client(token).thread(thread_id)
     assert thread["running"] is False
     return [Said(message["id"], message["role"], message["content"]) for message in thread["messages"]]
 
@@ -116,58 +101,34 @@ def test_a_storm_of_clients_loses_nothing(servers: tuple[LiveProject, LiveProjec
     for token, said in zip(tokens, everything, strict=True):
         for number, (thread_id, messages) in enumerate(said.items()):
             assert read_thread(servers[number % 2], token, thread_id.replace(" ", "-")) == messages
-        listed = json.loads(servers[0].client(token).fetch("GET", "/agent/threads/?limit=100")[1])["threads"]
-        assert len(listed) == len(said)
-
-
-class Writer:
-    """Somebody who posts to a thread at the same time as somebody else, and hears how it went."""
-
-    def __init__(self, live: LiveProject, thread_id: str, text: str) -> None:
-        self.live, self.text = live, text
-        self.body = run_input(text, threadId=thread_id)
-        self.id = self.body["messages"][0]["id"]
-
-    def post(self, together: Barrier) -> None:
-        together.wait()
-        self._response = self.live.client(self.live.token).open("POST", "/agent/", self.body)
-        self.status: int = self._response.status
-
-    def finish(self) -> None:
-        with self._response as response:
-            self.stream: list[dict[str, Any]] = list(events(response)) if self.status == 200 else []
-
-    @property
-    def has_won(self) -> bool:
-        return self.status == 200 and self.stream[-1]["type"] == "RUN_FINISHED"
-
-    @property
-    def was_told(self) -> bool:
-        return self.status == 409 or (bool(self.stream) and self.stream[-1].get("code") == "conversation_changed")
+        assert len(servers[0].client(token).read("/agent/threads/?limit=100")["threads"]) == len(said)
 
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_of_two_writers_one_is_told(servers: tuple[LiveProject, LiveProject], processes: int):
+    token = servers[0].token
     for number in range(ROUNDS):
         thread_id, gate = str(uuid4()), f"gate-{uuid4()}"
-        token = servers[0].token
         # Every other time they also have to agree on who makes the thread.
         known = take_turn(servers[0], token, thread_id, "hello") if number % 2 else []
-        writers = [Writer(servers[one % processes], thread_id, f"wait {gate} {one}") for one in (0, 1)]
-        together = Barrier(2)
+        bodies = [run_input(f"wait {gate} {one}", threadId=thread_id) for one in (0, 1)]
+        readings = [Reading(thread_id) for _ in bodies]
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda writer, barrier=together: writer.post(barrier), writers))
-            # Both have been answered: the client that got a run has it now.
+            for one, reading in enumerate(readings):
+                reading.start(pool, servers[one % processes].client(token), bodies[one])
+            # Until both have been answered: the client that got a run has it then.
+            wait_until(lambda both=readings: all(reading.frames or reading.reader.done() for reading in both))
             (servers[0].path / gate).touch()
-            list(pool.map(Writer.finish, writers))
-        outcomes = [(writer.status, writer.stream[-1:]) for writer in writers]
-        assert [writer.has_won for writer in writers] in ([True, False], [False, True]), outcomes
-        winner, loser = sorted(writers, key=lambda writer: not writer.has_won)
-        assert loser.was_told, outcomes
+        outcomes = [(reading.reader.result(), reading.events[-1:]) for reading in readings]
+        winner, loser = sorted(range(2), key=lambda one: outcomes[one][0] != 200 or "code" in readings[one].last)
+        status, ended = outcomes[loser]
+        assert readings[winner].last["type"] == "RUN_FINISHED", outcomes
+        assert status == 409 or ended[0].get("code") == "conversation_changed", outcomes
         thread = read_thread(servers[1], token, thread_id)
         assert thread[: len(known)] == known
         # What was stored before its writer was told is kept, too.
-        kept = [loser.id] if loser.status == 200 else []
-        assert sorted(one.id for one in thread[len(known) :] if one.role == "user") == sorted([winner.id, *kept])
-        assert [one.text for one in thread[len(known) :] if one.role == "assistant"] == [f"You said: {winner.text}"]
+        kept = [bodies[one]["messages"][0]["id"] for one in (winner, *([loser] if status == 200 else []))]
+        assert sorted(one.id for one in thread[len(known) :] if one.role == "user") == sorted(kept)
+        answer = f"You said: wait {gate} {winner}"
+        assert [one.text for one in thread[len(known) :] if one.role == "assistant"] == [answer]
         assert take_turn(servers[1], token, thread_id, "go on") == read_thread(servers[0], token, thread_id)[-2:]

@@ -2,14 +2,12 @@
 
 import http.client
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
-from servers import Client, LiveProject, events, run_input
+from servers import Client, LiveProject, Quiet, answering, events, run_input
 
 pytestmark = pytest.mark.servers
 
@@ -26,7 +24,7 @@ IDS = [
 ]
 
 
-class Proxy(BaseHTTPRequestHandler):
+class Proxy(Quiet):
     """Passes the path on as it came, as nginx does by `proxy_pass` with a host alone."""
 
     def forward(self) -> None:
@@ -44,22 +42,14 @@ class Proxy(BaseHTTPRequestHandler):
 
     do_GET = do_HEAD = do_POST = do_PATCH = do_DELETE = forward
 
-    def log_message(self, *arguments: object) -> None:
-        """Be quiet."""
-
 
 @pytest.fixture(scope="module", params=["direct", "proxy"])
 def port(request: pytest.FixtureRequest, live_project: LiveProject) -> Iterator[int]:
     if request.param == "direct":
         yield live_project.port
         return
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
-        proxy.upstream = live_project.port  # type: ignore[attr-defined]
-        thread = threading.Thread(target=proxy.serve_forever)
-        thread.start()
-        yield proxy.server_address[1]
-        proxy.shutdown()
-        thread.join()
+    with answering(Proxy, upstream=live_project.port) as proxy:
+        yield proxy.server_port
 
 
 @pytest.fixture
@@ -72,17 +62,16 @@ def address(thread: str, tail: str = "/") -> str:
     return "/agent/threads/" + quote(thread, safe="!'()*") + tail
 
 
-def ids_of(client: Client) -> list[str]:
-    return [row["thread_id"] for row in json.loads(client.fetch("GET", "/agent/threads/?limit=100")[1])["threads"]]
+def ids_of(client: Client) -> set[str]:
+    return {row["thread_id"] for row in client.read("/agent/threads/?limit=100")["threads"]}
 
 
 @pytest.mark.parametrize("thread", IDS, ids=lambda thread: ascii(thread)[:20])
 def test_thread_of_any_id_is_used(client: Client, live_project: LiveProject, thread: str):
     tail = "/" if client.port == live_project.port else ""
     assert client.run("hello", threadId=thread)[-1]["type"] == "RUN_FINISHED"
-    status, text = client.fetch("GET", address(thread, tail))
-    read = json.loads(text)
-    assert (status, read["thread_id"], len(read["messages"])) == (200, thread, 2)
+    read = client.read(address(thread, tail))
+    assert (read["thread_id"], len(read["messages"])) == (thread, 2)
     with client.open("GET", address(thread, f"/events{tail}")) as response:
         assert {event.get("threadId", thread) for event in events(response)} == {thread}
     assert client.fetch("POST", address(thread, f"/cancel{tail}"))[0] == 204
@@ -91,11 +80,11 @@ def test_thread_of_any_id_is_used(client: Client, live_project: LiveProject, thr
     assert status == 201
     status, text = client.fetch("PATCH", address(thread, tail), {"title": "Mine"})
     assert (status, json.loads(text)["title"]) == (200, "Mine")
-    assert {thread, fork} <= set(ids_of(client))
+    assert {thread, fork} <= ids_of(client)
     assert client.fetch("DELETE", address(thread, tail))[0] == 204
     assert client.fetch("GET", address(thread, tail))[0] == 404
     assert client.fetch("DELETE", address(fork, tail))[0] == 204
-    assert not {thread, fork} & set(ids_of(client))
+    assert not {thread, fork} & ids_of(client)
 
 
 @pytest.mark.parametrize("thread", ["", ".", "..", "a\x00", "a\n", "x" * 256], ids=ascii)
@@ -115,14 +104,11 @@ def test_head_ends_at_once_and_says_nothing(client: Client):
 
 def test_two_users_with_one_id_have_two_conversations(live_project: LiveProject):
     thread = str(uuid4())
-    code = "from users.models import User; User.objects.get_or_create(username='second_reader')"
-    live_project.manage("shell", "-v", "0", "-c", code)
-    token = live_project.manage("create_token", "second_reader").splitlines()[-1]
+    token = live_project.token_of("second_reader")
     readers = {"hello": live_project.client(live_project.token), "good evening": live_project.client(token)}
     for text, reader in readers.items():
         assert reader.fetch("GET", address(thread))[0] == 404
         assert reader.run(text, threadId=thread, runId="1")[-1]["type"] == "RUN_FINISHED"
     for text, reader in readers.items():
-        read = json.loads(reader.fetch("GET", address(thread))[1])
-        assert [one["content"] for one in read["messages"] if one["role"] == "user"] == [text]
+        assert [one["content"] for one in reader.thread(thread)["messages"] if one["role"] == "user"] == [text]
         assert reader.fetch("DELETE", address(thread))[0] == 204

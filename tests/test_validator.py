@@ -1,30 +1,21 @@
 """An independent validator finds nothing to say about any kind of stream, nor about the live endpoint."""
 
 import json
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
-from servers import Client, LiveProject, run_input, serve
+from servers import Client, LiveProject, run_input
+from test_clients import scripted_project  # noqa: F401
 from tests.wire import Stream, check_stream, read_stream
 
 pytestmark = pytest.mark.servers
 
 PAINT = {"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}
 TALK: list[Any] = [{"say": "Done.", "chunks": 2}]
-
-
-@pytest.fixture(scope="module")
-def scripted(live_project: LiveProject) -> Iterator[LiveProject]:
-    """The default project, served by a second process with an agent that plays the script in its prompt."""
-    shutil.copytree(ROOT / "tests/clients/project", live_project.path, dirs_exist_ok=True)
-    with serve(live_project.path, DJANGO_SETTINGS_MODULE="scripted_settings") as live:
-        yield live
 
 
 class Recorder:
@@ -83,41 +74,39 @@ def cancelled(recorder: Recorder) -> None:
     assert check_stream(read_stream(recorder.raw), recorder.body).ended["outcome"] == {"type": "cancelled"}
 
 
+SCHEDULE = {"call": "schedule", "arguments": {"what": "tea"}}
+ECHO = {"call": "echo", "arguments": {"text": "a"}}
 WIPE = {"call": "wipe", "arguments": {"what": "disk"}}
 YES, NO = {"approved": True}, {"approved": False, "reason": "No."}
 RESEARCH = {"call": "research", "arguments": {"topic": "tea", "gate": "open"}}
 KINDS: dict[str, Callable[[Recorder], object]] = {
     "text": play([{"say": "Hello there", "chunks": 3}]),
     "reasoning": play([{"think": "Hm, hm", "chunks": 2}, {"say": "42"}]),
-    "reasoning and tools": play([{"think": "Hm"}, {"call": "echo", "arguments": {"text": "a"}}], [{"think": "And"}]),
-    "a tool": play([{"call": "echo", "arguments": {"text": "a"}}]),
+    "reasoning and tools": play([{"think": "Hm"}, ECHO], [{"think": "And"}]),
+    "a tool": play([ECHO]),
     "tools": play([{"say": "I look."}, *[{"call": "echo", "arguments": {"text": str(n)}} for n in range(3)]]),
     "a failing tool": play([{"call": "broken"}]),
     "an unknown tool": play([{"call": "nothing"}]),
     "frontend tool": play([{"call": "paint"}]),
     "frontend tools": play([{"call": "paint"}, {"call": "paint"}]),
-    "frontend and server": play([{"call": "paint"}, {"call": "echo", "arguments": {"text": "a"}}]),
+    "frontend and server": play([{"call": "paint"}, ECHO]),
     "frontend, server and approval": play([{"call": "paint"}, {"call": "title", "arguments": {"text": "a"}}, WIPE]),
     "the result of a page": painted,
     "an approval": play([WIPE]),
     "approvals": play([WIPE, {"call": "ask", "arguments": {"what": "go"}}, WIPE]),
-    "a question": play([{"call": "schedule", "arguments": {"what": "tea"}}]),
+    "a question": play([SCHEDULE]),
     "a question of no form": play([{"call": "wonder"}]),
     "approved": resumed(WIPE, status="resolved", payload=YES),
     "approved with other arguments": resumed(WIPE, status="resolved", payload={**YES, "editedArgs": {"what": "b"}}),
     "denied": resumed(WIPE, status="resolved", payload=NO),
-    "answered": resumed(
-        {"call": "schedule", "arguments": {"what": "tea"}},
-        status="resolved",
-        payload={"day": "Friday", "guests": 2},
-    ),
+    "answered": resumed(SCHEDULE, status="resolved", payload={"day": "Friday", "guests": 2}),
     "not answered": resumed({"call": "wonder"}, status="cancelled"),
     "an answer to no question": lambda recorder: recorder.send(
         messages=[], resume=[{"interruptId": "x", "status": "cancelled"}]
     ),
     "an error": play([{"fail": ""}]),
     "an error in a text": play([{"say": "I sta"}, {"fail": ""}]),
-    "an error after a tool": play([{"call": "echo", "arguments": {"text": "a"}}], [{"fail": ""}]),
+    "an error after a tool": play([ECHO], [{"fail": ""}]),
     "state": play([{"call": "title", "arguments": {"text": "a"}}], [{"call": "pin", "arguments": {"text": "b"}}]),
     "state of the client": play([{"call": "pin", "arguments": {"text": "b"}}], state={"title": "a", "items": ["c"]}),
     "steps, activities and custom events": play([RESEARCH]),
@@ -141,8 +130,8 @@ def validate(*arguments: str | Path) -> None:
 
 
 @pytest.fixture
-def recorder(scripted: LiveProject) -> Recorder:
-    client = scripted.client(scripted.token)
+def recorder(scripted_project: LiveProject) -> Recorder:  # noqa: F811
+    client = scripted_project.client(scripted_project.token)
     assert client.fetch("POST", "/gates/open/")[0] == 204
     return Recorder(client)
 

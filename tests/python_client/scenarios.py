@@ -7,6 +7,7 @@ import asyncio
 import json
 import sys
 import traceback
+from functools import partial
 from typing import Any
 
 from agui.contrib.client import AGUIInterrupts, AGUIModel, AGUIRunError, interrupt_of, remote_state
@@ -29,10 +30,6 @@ def make_agent(url: str) -> Agent[None, Any]:
 
 def results(messages: list[ModelMessage], kind: type[Any]) -> list[Any]:
     return [part.content for message in messages for part in message.parts if isinstance(part, kind)]
-
-
-async def text(url: str) -> None:
-    assert (await make_agent(url).run("Hello")).output == "1: Hello"
 
 
 async def streamed(url: str) -> None:
@@ -69,7 +66,7 @@ async def client(url: str) -> None:
     assert (again.output, located) == ("2: Paris", ["Paris"] * 2)
 
 
-async def _mixed(url: str, order: str) -> None:
+async def mix(url: str, order: str) -> None:
     agent = make_agent(url)
     result = await agent.run(order)
     assert sorted(result.output.split()) == ["1:", "Paris", "ä✓"], result.output
@@ -79,47 +76,18 @@ async def _mixed(url: str, order: str) -> None:
     assert again.output == "2: And now?"
 
 
-async def mixed(url: str) -> None:
-    await _mixed(url, "mixed")
-
-
-async def mixed_reversed(url: str) -> None:
-    await _mixed(url, "mixed reversed")
-
-
-async def chain(url: str) -> None:
-    result = await make_agent(url).run("chain")
-    assert (result.output, located) == ("1: ä✓ Paris ä✓ Paris", ["Paris"] * 2)
-
-
-async def parallel(url: str) -> None:
-    result = await make_agent(url).run("parallel")
-    assert (result.output, located) == ("1: ä✓ ä✓ Paris Paris", ["Paris"] * 2)
-
-
-async def _answer(url: str, answer: Any) -> str:
+async def answer(url: str, decision: Any, output: str) -> None:
     agent = make_agent(url)
     asked = await agent.run("approve")
     (wanted,) = asked.output.approvals
     assert (wanted.tool_name, wanted.args_as_dict()) == ("wipe", {"what": "disk"})
     assert interrupt_of(wanted)["reason"] == "tool_call"
-    approvals = DeferredToolResults(approvals={wanted.tool_call_id: answer})
+    approvals = DeferredToolResults(approvals={wanted.tool_call_id: decision})
     done = await agent.run(message_history=asked.all_messages(), deferred_tool_results=approvals)
+    assert output in done.output
+    assert ("wiped" in done.output) == ("wiped" in output)
     again = await agent.run("And now?", message_history=done.all_messages())
     assert again.output == "2: And now?"
-    return done.output
-
-
-async def approved(url: str) -> None:
-    assert await _answer(url, True) == "1: wiped disk"
-
-
-async def edited(url: str) -> None:
-    assert await _answer(url, ToolApproved(override_args={"what": "tape"})) == "1: wiped tape"
-
-
-async def denied(url: str) -> None:
-    assert "wiped" not in await _answer(url, ToolDenied("Not today."))
 
 
 async def error(url: str) -> None:
@@ -152,12 +120,30 @@ async def usage(url: str) -> None:
     assert result.usage.input_tokens == 50
 
 
+async def say(url: str, text: str, output: str, calls: int = 0) -> None:
+    result = await make_agent(url).run(text)
+    assert (result.output, located) == (output, ["Paris"] * calls)
+
+
+SCENARIOS = {
+    "text": partial(say, text="Hello", output="1: Hello"),
+    "chain": partial(say, text="chain", output="1: ä✓ Paris ä✓ Paris", calls=2),
+    "parallel": partial(say, text="parallel", output="1: ä✓ ä✓ Paris Paris", calls=2),
+    "mixed": partial(mix, order="mixed"),
+    "mixed_reversed": partial(mix, order="mixed reversed"),
+    "approved": partial(answer, decision=True, output="1: wiped disk"),
+    "edited": partial(answer, decision=ToolApproved(override_args={"what": "tape"}), output="1: wiped tape"),
+    "denied": partial(answer, decision=ToolDenied("Not today."), output=""),
+    **{one.__name__: one for one in (streamed, turns, server, client, error, state, state_both_ways, usage)},
+}
+
+
 async def play(url: str, names: list[str]) -> None:
     for name in names:
         located.clear()
         try:
             async with asyncio.timeout(120):
-                await globals()[name](url)
+                await SCENARIOS[name](url)
             verdict = "ok"
         except Exception:
             verdict = traceback.format_exc()

@@ -16,14 +16,14 @@ from agui.contrib.mcp.server import ToolServer
 from mcp import MCPError, types
 
 PNG = base64.b64encode(b"\x89PNG").decode()
-NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-OK = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
 Params = types.CallToolRequestParams
 Result = types.CallToolResult | types.InputRequiredResult
 Raw = Callable[[Any, Any], Awaitable[Any]]
 
 
-def form(message: str, schema: dict[str, Any]) -> types.ElicitRequest:
+def form(message: str, field: str, kind: str = "string") -> types.ElicitRequest:
+    """Ask for one field."""
+    schema = {"type": "object", "properties": {field: {"type": kind}}, "required": [field]}
     return types.ElicitRequest(params=types.ElicitRequestFormParams(message=message, requested_schema=schema))
 
 
@@ -49,31 +49,20 @@ def filled(params: Any, key: str) -> dict[str, Any] | None:
     return answer.content if isinstance(answer, types.ElicitResult) else None
 
 
-async def elicitation(ctx: Any, params: Params) -> Result:
-    answer = filled(params, "user_name")
-    if answer is None:
-        return asked(user_name=form("What is your name?", NAME))
-    return said(f"Hello, {answer['name']}!")
+def asking(key: str, request: Any, told: Callable[[Any], str]) -> Raw:
+    """Make a tool that asks once, and tells of the answer."""
 
+    async def ask(ctx: Any, params: Params) -> Result:
+        answer = (params.input_responses or {}).get(key)
+        return asked(**{key: request}) if answer is None else said(told(answer))
 
-async def ask_model(ctx: Any, params: Params) -> Result:
-    answer = (params.input_responses or {}).get("capital_question")
-    if answer is None:
-        return asked(capital_question=sampling("What is the capital of France?"))
-    return said(f"The model says: {answer.content.text}")
-
-
-async def list_roots(ctx: Any, params: Params) -> Result:
-    answer = (params.input_responses or {}).get("client_roots")
-    if answer is None:
-        return asked(client_roots=types.ListRootsRequest())
-    return said(f"Roots: {[str(root.uri) for root in answer.roots]}")
+    return ask
 
 
 async def request_state(ctx: Any, params: Params) -> Result:
     if params.request_state and filled(params, "confirm"):
         return said("state-ok")
-    return asked({"kind": "state"}, confirm=form("Please confirm", OK))
+    return asked({"kind": "state"}, confirm=form("Please confirm", "ok", "boolean"))
 
 
 async def multiple_inputs(ctx: Any, params: Params) -> Result:
@@ -82,7 +71,7 @@ async def multiple_inputs(ctx: Any, params: Params) -> Result:
         return said(f"Hello, {(filled(params, 'user_name') or {})['name']}!")
     return asked(
         {"kind": "inputs"},
-        user_name=form("What is your name?", NAME),
+        user_name=form("What is your name?", "name"),
         greeting=sampling("Generate a greeting"),
         client_roots=types.ListRootsRequest(),
     )
@@ -91,11 +80,10 @@ async def multiple_inputs(ctx: Any, params: Params) -> Result:
 async def multi_round(ctx: Any, params: Params) -> Result:
     state = json.loads(params.request_state or "{}")
     if not state:
-        return asked({"round": 1}, step1=form("Step 1: What is your name?", NAME))
+        return asked({"round": 1}, step1=form("Step 1: What is your name?", "name"))
     if state["round"] == 1:
-        color = {"type": "object", "properties": {"color": {"type": "string"}}, "required": ["color"]}
         name = (filled(params, "step1") or {})["name"]
-        return asked({"round": 2, "name": name}, step2=form("Step 2: What is your favorite color?", color))
+        return asked({"round": 2, "name": name}, step2=form("Step 2: What is your favorite color?", "color"))
     return said(f"{state['name']} likes {(filled(params, 'step2') or {})['color']}")
 
 
@@ -105,7 +93,7 @@ async def capabilities(ctx: Any, params: Params) -> Result:
     if declared.sampling is not None:
         requests["greeting"] = sampling("Generate a greeting")
     if declared.elicitation is not None:
-        requests["user_name"] = form("What is your name?", NAME)
+        requests["user_name"] = form("What is your name?", "name")
     return asked(**requests)
 
 
@@ -119,7 +107,7 @@ async def missing_capability(ctx: Any, params: Params) -> Result:
 async def streaming_elicitation(ctx: Any, params: Params) -> Result:
     if ctx.meta and "progress_token" in ctx.meta:
         await ctx.session.send_progress_notification(ctx.meta["progress_token"], 1, related_request_id=ctx.request_id)
-    return asked(user_name=form("What is your name?", NAME))
+    return asked(user_name=form("What is your name?", "name"))
 
 
 async def logging_tool(ctx: Any, params: Params) -> Result:
@@ -134,9 +122,15 @@ async def tool_with_logging(ctx: Any, params: Params) -> Result:
 
 
 TOOLS: dict[str, Raw] = {
-    "test_input_required_result_elicitation": elicitation,
-    "test_input_required_result_sampling": ask_model,
-    "test_input_required_result_list_roots": list_roots,
+    "test_input_required_result_elicitation": asking(
+        "user_name", form("What is your name?", "name"), lambda answer: f"Hello, {answer.content['name']}!"
+    ),
+    "test_input_required_result_sampling": asking(
+        "capital_question", sampling("What is the capital of France?"), lambda answer: f"It is {answer.content.text}"
+    ),
+    "test_input_required_result_list_roots": asking(
+        "client_roots", types.ListRootsRequest(), lambda answer: f"Roots: {[str(root.uri) for root in answer.roots]}"
+    ),
     "test_input_required_result_request_state": request_state,
     "test_input_required_result_tampered_state": request_state,
     "test_input_required_result_multiple_inputs": multiple_inputs,
@@ -201,8 +195,7 @@ ON_STREAM: dict[str, Raw] = {"test_sampling": ask_model_on_stream, **dict.fromke
 async def required_prompt(ctx: Any, params: Any) -> Any:
     answer = filled(params, "user_context")
     if answer is None:
-        schema = {"type": "object", "properties": {"context": {"type": "string"}}, "required": ["context"]}
-        return asked(user_context=form("What context should the prompt use?", schema))
+        return asked(user_context=form("What context should the prompt use?", "context"))
     return prompt(types.TextContent(type="text", text=f"Prompt with context: {answer['context']}"))
 
 
