@@ -77,13 +77,6 @@ def test_types_hold(bake_furnished, answer: str):
     run(bake_furnished(parts=answer), "mypy .")
 
 
-@pytest.mark.nightly
-def test_types_hold_without_exceptions(bake_furnished):
-    project = bake_furnished(parts="everything")
-    edit(project / "pyproject.toml", r"disable_error_code = .*attr-defined.*\nwarn_unused_ignores.*\n", "")
-    run(project, "mypy .")
-
-
 def test_without_the_hook_everything_is_there(run_cli):
     assert run_cli("--no-input", "--accept-hooks", "no").returncode == 0
     assert installed(run_cli.output / "my_assistant") == PARTS

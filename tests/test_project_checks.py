@@ -1,7 +1,9 @@
 """Each generated project passes its own `make check`, unedited, and its static files can be collected."""
 
 import json
+import os
 import re
+from pathlib import Path
 
 import pytest
 from conftest import PROVIDERS
@@ -99,6 +101,28 @@ def test_tests_of_a_new_application_are_run(bake_furnished):
     said = program(project, "pytest", "-q", "--collect-only").stdout
     assert "clinic/tests/test_visits.py::test_visit" in said
     assert "assistant/tests/test_contract.py::" in said
+
+
+def test_make_runs_nothing_in_what_its_user_writes(bake, tmp_path: Path):
+    """It is a page, a model or an address, whatever it looks like to make and the shell."""
+    project = bake(project_slug="quoted")
+    for made in (".installed", ".evals"):
+        (project / ".venv").mkdir(exist_ok=True)
+        (project / ".venv" / made).touch()
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "python").write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
+    (tools / "python").chmod(0o755)
+    text = (
+        f'it\'s "here"; touch {tmp_path}/a `touch {tmp_path}/b` $(touch {tmp_path}/c) $(shell touch {tmp_path}/d) $HOME'
+    )
+    for target, *names in (("manual", "PAGE"), ("eval", "MODEL"), ("upgrade", "FROM", "CHECKOUT")):
+        given = [f"{name}={text}" for name in names]
+        assert make(project, target, f"BIN={tools}", *given).stdout.count(f"{text}|") == len(names)
+        assert make(project, target, f"BIN={tools}", **dict.fromkeys(names, text)).stdout.count(f"{text}|") == len(
+            names
+        )
+    assert sorted(os.listdir(tmp_path)) == ["quoted", "tools"]
 
 
 def test_make_fix_formats_what_the_linter_can_not_repair(bake_furnished):

@@ -85,8 +85,7 @@ def top_users(viewer: Any, since: date) -> list[list[str]] | None:
     """
     if not apps.is_installed(SPENDING) or not viewer.has_perm("agui_spending.view_spending"):
         return None
-    # Ask the app for its model: mypy refuses the name of a model whose app is not installed.
-    spending = apps.get_app_config("agui_spending").get_model("Spending")._default_manager
+    spending = apps.get_model("agui_spending", "Spending")._default_manager
     rows = spending.filter(day__gte=since).exclude(owner=None).order_by()
     sums = rows.values_list("owner").annotate(
         tokens=Sum("input_tokens") + Sum("output_tokens"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from django.apps import apps
 from django.contrib.auth import get_user_model
@@ -65,9 +65,8 @@ class AgentFailed(Exception):
     """A run ended with an error."""
 
 
-# mypy needs the annotation while the library is not installed, as before the first `make eval`.
-Context: TypeAlias = EvaluatorContext[Talk, Outcome, Any]
-Report: TypeAlias = EvaluationReport[Talk, Outcome, Any]
+Context = EvaluatorContext[Talk, Outcome, Any]
+Report = EvaluationReport[Talk, Outcome, Any]
 
 
 @dataclass(repr=False)

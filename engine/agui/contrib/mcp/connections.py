@@ -12,7 +12,7 @@ from contextvars import Context
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from fastmcp.exceptions import McpError, ToolError  # type: ignore[attr-defined,unused-ignore]
+from fastmcp.exceptions import McpError, ToolError
 from mcp.types import INVALID_PARAMS, Tool
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.mcp import MCPError

@@ -72,7 +72,7 @@ class RootMcp:
     @property
     def endpoint(self) -> McpView:
         endpoint: Any = resolve(reverse(f"{FIRST_AGENT}:mcp")).func
-        return endpoint  # type: ignore[no-any-return]
+        return endpoint
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         return await self.endpoint(request)

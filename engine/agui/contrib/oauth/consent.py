@@ -118,7 +118,7 @@ class ConsentView(HostViewMixin, BaseAuthorizationView):
         self, error: OAuthToolkitError, application: Any = None, **kwargs: Any
     ) -> tuple[bool, dict[str, Any]]:
         # The class between answers with a template of its own.
-        return super(BaseAuthorizationView, self).error_response(error)  # type: ignore[no-any-return]
+        return super(BaseAuthorizationView, self).error_response(error)
 
     def _redirect(self, url: str, application: Any) -> HttpResponse:
         response: HttpResponse = self.redirect(_with_issuer(url, self.request), application)

@@ -1,0 +1,37 @@
+"""The types of the engine hold, for itself and for those who use it."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from cache import CACHE
+from conftest import ENGINE, ROOT, TEMPLATE_NAME
+
+pytestmark = pytest.mark.engine
+
+
+def mypy(directory: Path, name: str, *arguments: str | Path) -> str:
+    """What it says, by what it has kept since its last run of this name."""
+    environment = {**os.environ, "DEBUG": "1", "PYTHONPATH": str(ROOT / TEMPLATE_NAME)}
+    command = [sys.executable, "-B", "-m", "mypy", "--cache-dir", CACHE / name, *arguments]
+    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_types_of_the_engine_hold():
+    """With the packages of all parts. A project's own checks follow the engine, and say nothing about it."""
+    said = mypy(ROOT / TEMPLATE_NAME, "mypy", "--config-file", ENGINE.parent / "pyproject.toml", ENGINE)
+    assert said.startswith("Success: no issues found"), said
+
+
+def test_a_project_excepts_only_what_it_imports(bake):
+    project = bake(parts="minimal", engine="package")
+    overrides = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["mypy"]["overrides"]
+    [untyped] = [override["module"] for override in overrides if "ignore_missing_imports" in override]
+    code = "".join(path.read_text() for path in project.rglob("*.py"))
+    assert {name.removesuffix(".*") for name in untyped} <= set(re.findall(r"^(?:from|import) (\w+)", code, re.M))
