@@ -6,13 +6,14 @@ It is refused and changes nothing, or it is read and nothing of what was said be
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 from uuid import uuid4
 
 from agui.testing import say
 from tests.comparing import compare
-from tests.judging import Judge, Mistake, Reply
+from tests.judging import Mistake, Reply
 
 LEAKS = ("hunter2", "Traceback", ".py", "Error(")
 # Whatever a step takes, a run has no failure of ours.
@@ -21,67 +22,64 @@ USER = {"role": "user", "content": "hunter2"}
 numbers = count()
 
 
-class Attacks(Judge):
-    """Sends bodies of any kind."""
+@dataclass
+class Attack:
+    """A step of a transcript that a player plays."""
 
-    async def post(self, by: str, data: Any, step: dict[str, Any]) -> Reply:
-        raise NotImplementedError
+    player: Any
+    by: str
+    step: dict[str, Any]
 
-    def check_reply(self, reply: Reply, body: dict[str, Any]) -> None:
-        raise NotImplementedError
-
-    def resolved(self, resume: Any) -> Any:
-        raise NotImplementedError
-
-    async def do_attack(self, change: Any, by: str, step: dict[str, Any]) -> Reply:
+    async def play(self, change: Any) -> Reply:
         """Add a change to a good body, or send this text."""
-        self.model.always = say("Yes.")
-        if "everywhere" not in step:
-            return await self.attack(change, by, step)
+        self.player.model.always = say("Yes.")
+        if "everywhere" not in self.step:
+            return await self.send(change)
         reply = Reply()
         whole = with_ids(change)
         for path in places_of(whole):
-            if ".".join(map(str, path)).startswith(step.get("at", "")):
-                for value in step["everywhere"]:
-                    reply = await self.attack(replaced(whole, path, value), by, step)
+            if ".".join(map(str, path)).startswith(self.step.get("at", "")):
+                for value in self.step["everywhere"]:
+                    reply = await self.send(replaced(whole, path, value))
         return reply
 
-    async def attack(self, change: Any, by: str, step: dict[str, Any]) -> Reply:
+    async def send(self, change: Any) -> Reply:
         body = change
         if isinstance(change, dict):
             body = {"threadId": "t1", "runId": str(uuid4()), "protocolVersion": "1.0", "messages": [USER]} | change
-            body = with_ids(body | {"resume": self.resolved(body["resume"])} if "resume" in body else body)
-        before = await self.kept(by)
-        reply = await self.try_body(by, body, step, step.get("ends", "..."))
-        after = await self.kept(by)
+            answers = {"resume": self.player.resolved(body["resume"])} if "resume" in body else {}
+            body = with_ids(body | answers)
+        before = await self.kept("t1")
+        reply = await self.post(body, self.step.get("ends", "..."))
+        after = await self.kept("t1")
         said = before["messages"]
         if reply.status == 200 and reply.ended == "success":
-            self.compare(said, after["messages"][: len(said)])
+            self.player.compare(said, after["messages"][: len(said)])
         elif before != after:
             raise Mistake(f"{before} has become {after}")
-        if "anew" in step:
-            thread = f"anew {next(numbers)}"
-            await self.try_body(by, {**body, "threadId": thread}, step, step["anew"])
-            await self.try_body(by, {**with_ids({"messages": [USER]}), "threadId": thread, "runId": "r"}, {}, "success")
-            await self.http("GET", f"threads/{thread}/", by, {})
+        if "anew" in self.step:
+            thread = {"threadId": f"anew {next(numbers)}"}
+            await self.post(body | thread, self.step["anew"])
+            await self.post(with_ids({"messages": [USER], "runId": "r"}) | thread, "success")
+            await self.kept(thread["threadId"])
         return reply
 
-    async def kept(self, by: str) -> Any:
-        return (await self.http("GET", "threads/t1/", by, {})).json
+    async def kept(self, thread: str) -> Any:
+        return (await self.player.http("GET", f"threads/{thread}/", self.by, {})).json
 
-    async def try_body(self, by: str, body: Any, step: dict[str, Any], ends: Any) -> Reply:
+    async def post(self, body: Any, ends: Any) -> Reply:
         """Post a body, and read the answer as strictly as can be."""
         data = body if isinstance(body, str | bytes) else json.dumps(body)
-        if "raw" in step:
-            data = data.replace('"@"', step["raw"])
-        reply = await self.post(by, data, step)
+        if "raw" in self.step:
+            data = data.replace('"@"', self.step["raw"])
+        reply: Reply = await self.player.post(self.by, data, self.step)
         if leaks := [leak for leak in LEAKS if leak in reply.raw.decode()]:
             raise Mistake(f"{leaks} in {reply.raw.decode()[:2000]}")
         if reply.status == 200:
-            self.check_reply(reply, body if isinstance(body, dict) else {})
+            self.player.check_reply(reply, body if isinstance(body, dict) else {})
             ended = reply.ended
         else:
-            self.compare({"error": "...", "message": "..."}, reply.json)
+            self.player.compare({"error": "...", "message": "..."}, reply.json)
             ended = f"{reply.status} {reply.json['error']}"
         allowed = ends if isinstance(ends, list) else [ends]
         if all(compare(one, ended, {}) for one in allowed) or not re.match(TAKEN_OR_REFUSED, ended):

@@ -1,7 +1,8 @@
 """Play a transcript: send what its steps send, and compare what comes back with what they say.
 
 A file in `transcripts/` has transcripts by name; `transcripts/README.md` describes the format. Nothing here asks the
-engine for more than a client has, except for `ROWS` and for the end of everything that the server still does.
+engine for more than a client has, except for `ROWS` in judging.py and for the end of everything that the server still
+does.
 """
 
 import asyncio
@@ -22,10 +23,10 @@ from mcp_message import message_of_2026
 
 from agui import AgentConfig, DjangoAGUIView, get_urls
 from tests import transcript_tools
-from tests.attacking import Attacks
+from tests.attacking import Attack
 from tests.comparing import bind
 from tests.conftest import Client, played_by
-from tests.judging import Mistake, Reply
+from tests.judging import Judge, Mistake, Reply
 from tests.transcript_files import INPUT, MCP, METHODS, Transcript, action_of, rows_of
 from tests.transcript_model import answer_of
 from tests.transcript_tools import Gate
@@ -49,7 +50,7 @@ class Wire(AsyncClient):
         return await super().request(**scope | {"path": unquote(self.path), "raw_path": self.path.encode()})
 
 
-class Player(Attacks):
+class Player(Judge):
     """Plays the steps of one transcript."""
 
     def __init__(self, transcript: Transcript, users: dict[str, Any], settings: Any, caplog: Any, clock: Any) -> None:
@@ -187,6 +188,9 @@ class Player(Attacks):
         self.calls |= {event["toolCallId"] for event in events if "toolCallId" in event}
         for interrupt in events[-1].get("outcome", {}).get("interrupts", []):
             self.names[interrupt["toolCallId"]] = interrupt["id"]
+
+    async def do_attack(self, change: Any, by: str, step: dict[str, Any]) -> Reply:
+        return await Attack(self, by, step).play(change)
 
     async def do_begin(self, text: str, by: str, step: dict[str, Any]) -> Reply:
         body = self.run_input(step)
