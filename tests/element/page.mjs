@@ -26,6 +26,12 @@ HTMLSelectElement.prototype.append = function (...options) {
   const chosen = [...this.options].findLastIndex((option) => option.hasAttribute("selected"));
   if (chosen >= 0) this.selectedIndex = chosen;
 };
+// What this Node may lack.
+Promise.withResolvers ??= () => {
+  const promised = {};
+  promised.promise = new Promise((resolve, reject) => Object.assign(promised, { resolve, reject }));
+  return promised;
+};
 globalThis.IntersectionObserver = class {
   constructor(told) {
     this.observe = (target) => queueMicrotask(() => told([{ target, isIntersecting: true }], this));
