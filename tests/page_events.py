@@ -108,6 +108,29 @@ APPROVAL = {
     "$defs": {"Place": {"enum": ["home", "work"], "title": "Place", "type": "string"}},
 }
 
+# As pydantic describes a model with these fields.
+BOOKING = {
+    "title": "Booking",
+    "type": "object",
+    "required": ["guest", "arrival", "smoker"],
+    "properties": {
+        "guest": {"type": "string", "title": "Guest", "description": "As in the passport."},
+        "people": {"type": "integer", "title": "People", "default": 2, "minimum": 1, "maximum": 8},
+        "arrival": {"type": "string", "format": "date", "title": "Arrival"},
+        "late": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}], "default": None},
+        "room": {"$ref": "#/$defs/Room", "default": "large"},
+        "extras": {"type": "array", "items": {"enum": ["breakfast", "parking"]}, "default": ["breakfast"]},
+        "smoker": {"type": "boolean", "title": "Smoker"},
+        "newsletter": {"type": "boolean", "default": True},
+        "billing": {"anyOf": [{"$ref": "#/$defs/Address"}, {"type": "null"}], "default": None},
+        "notes": {"type": "object", "default": {}},
+    },
+    "$defs": {
+        "Room": {"title": "Room", "type": "string", "enum": ["small", "large"]},
+        "Address": {"type": "object", "properties": {"street": {"type": "string"}}, "required": ["street"]},
+    },
+}
+
 
 # --- Pages that get them
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 from page_events import (
+    BOOKING,
     FINISHED,
     STARTED,
     answer_with,
-    approval,
     asking,
     begun,
     changed,
@@ -23,7 +23,6 @@ from page_events import (
     question,
     show_answer,
     shown,
-    waiting,
 )
 from pages import (
     SLOW_ANSWER,
@@ -199,30 +198,7 @@ def test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools(scripted):
     assert result == {"day": "Tuesday", "people": 2}
 
 
-# --- Questions
-
-# As pydantic describes a model with these fields.
-BOOKING = {
-    "title": "Booking",
-    "type": "object",
-    "required": ["guest", "arrival", "smoker"],
-    "properties": {
-        "guest": {"type": "string", "title": "Guest", "description": "As in the passport."},
-        "people": {"type": "integer", "title": "People", "default": 2, "minimum": 1, "maximum": 8},
-        "arrival": {"type": "string", "format": "date", "title": "Arrival"},
-        "late": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}], "default": None},
-        "room": {"$ref": "#/$defs/Room", "default": "large"},
-        "extras": {"type": "array", "items": {"enum": ["breakfast", "parking"]}, "default": ["breakfast"]},
-        "smoker": {"type": "boolean", "title": "Smoker"},
-        "newsletter": {"type": "boolean", "default": True},
-        "billing": {"anyOf": [{"$ref": "#/$defs/Address"}, {"type": "null"}], "default": None},
-        "notes": {"type": "object", "default": {}},
-    },
-    "$defs": {
-        "Room": {"title": "Room", "type": "string", "enum": ["small", "large"]},
-        "Address": {"type": "object", "properties": {"street": {"type": "string"}}, "required": ["street"]},
-    },
-}
+# --- Questions: what they ask and send is in tests/element/questions.test.mjs
 
 
 def ask(page: Page, *interrupts: dict) -> list[dict]:
@@ -235,101 +211,6 @@ def ask(page: Page, *interrupts: dict) -> list[dict]:
 
 def send_answer(page: Page) -> None:
     page.get_by_role("button", name="Send answer").click()
-
-
-def test_question_becomes_a_form_and_asks_only_for_what_is_required(chat):
-    sent = ask(chat, question("q", BOOKING, toolCallId="c"))
-    card = chat.locator(".tool")
-    expect(card).to_contain_text("Needs your answer")
-    expect(card.get_by_label("Guest")).to_have_accessible_description("As in the passport.")
-    expect(card.get_by_label("People")).to_have_value("2")
-    card.get_by_label("Guest").fill("Ada")
-    card.get_by_label("People").fill("3")
-    card.get_by_label("Arrival").fill("2026-05-01")
-    card.get_by_label("Late").fill("2026-05-01T22:30")
-    card.get_by_label("Room").select_option("small")
-    card.get_by_role("group", name="Extras").get_by_label("parking").check()
-    card.get_by_role("group", name="Smoker").get_by_label("No").check()
-    card.get_by_label("Newsletter").uncheck()
-    card.get_by_label("Billing").check()
-    card.get_by_label("Street").fill("Main Street 1")
-    card.get_by_label("Notes").fill('{"dogs": 1}')
-    send_answer(chat)
-    finished(chat)
-    late = chat.evaluate("new Date('2026-05-01T22:30').toISOString()")
-    answer = {
-        "guest": "Ada",
-        "people": 3,
-        "arrival": "2026-05-01",
-        "late": late,
-        "room": "small",
-        "extras": ["breakfast", "parking"],
-        "smoker": False,
-        "newsletter": False,
-        "billing": {"street": "Main Street 1"},
-        "notes": {"dogs": 1},
-    }
-    assert sent[1]["resume"] == [{"interruptId": "q", "status": "resolved", "payload": answer}]
-    assert sent[1]["messages"] == []
-    expect(message_box(chat)).to_be_focused()
-    # The same form again, filled in as little as possible.
-    new_chat(chat)
-    sent = ask(chat, question("q", BOOKING))
-    chat.get_by_label("Arrival").fill("2026-05-01")
-    chat.get_by_role("group", name="Smoker").get_by_label("Yes").check()
-    send_answer(chat)
-    expect(chat.get_by_label("Guest")).to_be_focused()
-    assert len(sent) == 1
-    chat.get_by_label("Guest").fill("Ada")
-    chat.get_by_label("Notes").fill("{not JSON")
-    send_answer(chat)
-    expect(chat.get_by_label("Notes")).to_be_focused()
-    assert len(sent) == 1
-    chat.get_by_label("Notes").fill("")
-    send_answer(chat)
-    finished(chat)
-    assert sent[1]["resume"][0]["payload"] == {
-        "guest": "Ada",
-        "people": 2,
-        "arrival": "2026-05-01",
-        "room": "large",
-        "extras": ["breakfast"],
-        "smoker": True,
-        "newsletter": True,
-    }
-
-
-def test_questions_for_one_value_each_are_answered_by_mouse_or_keyboard(chat):
-    schemas = {
-        "integer": {"type": "integer", "title": "Years"},
-        "enum": {"enum": ["a", 1]},
-        "boolean": {"type": "boolean"},
-        "optional": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-    }
-    sent = ask(chat, *(question(name, schema) for name, schema in schemas.items()))
-    forms = {name: chat.get_by_role("group", name=f"Question {name}?") for name in schemas}
-    forms["integer"].get_by_label("Years").fill("7")
-    forms["enum"].get_by_label("Your answer").select_option("1")
-    forms["boolean"].get_by_label("Yes").check()
-    for form in forms.values():
-        form.get_by_role("button", name="Send answer").click()
-    finished(chat)
-    assert sent[1]["resume"] == [
-        {"interruptId": "integer", "status": "resolved", "payload": 7},
-        {"interruptId": "enum", "status": "resolved", "payload": 1},
-        {"interruptId": "boolean", "status": "resolved", "payload": True},
-        {"interruptId": "optional", "status": "resolved", "payload": None},
-    ]
-    new_chat(chat)
-    sent = ask(chat, question("q", {"type": "string"}))
-    expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
-    chat.keyboard.press("Enter")
-    chat.keyboard.press("Tab")
-    chat.keyboard.type("words")
-    assert len(sent) == 1
-    chat.keyboard.press("Enter")
-    finished(chat)
-    assert sent[1]["resume"][0]["payload"] == "words"
 
 
 def test_question_has_the_focus_although_its_place_comes_late(dev_chat: Page, live_project):
@@ -347,122 +228,15 @@ def test_question_has_the_focus_although_its_place_comes_late(dev_chat: Page, li
         chat.unroute(f"**/{late}.js")
 
 
-def test_approvals_and_questions_are_answered_together_and_keep_what_is_typed(chat):
-    sent = ask(chat, approval("a"), question("q", toolCallId="d"), question("alone"))
-    first, last = chat.get_by_role("group", name="Question q?"), chat.get_by_role("group", name="Question alone?")
-    first.get_by_label("Your answer").fill("old")
-    first.get_by_role("button", name="Send answer").click()
-    expect(chat.get_by_text("2 more to decide")).to_be_visible()
-    expect(chat.get_by_role("group", name="Publish a?")).to_be_focused()
-    # An answer that is changed is none until it is sent again.
-    first.get_by_label("Your answer").fill("new")
-    expect(chat.get_by_text("3 more to decide")).to_be_visible()
-    expect(first.get_by_label("Your answer")).to_be_focused()
-    last.get_by_role("button", name="Skip").click()
-    chat.get_by_role("button", name="Approve").click()
-    expect(first).to_be_focused()
-    assert len(sent) == 1
-    first.get_by_role("button", name="Send answer").click()
-    finished(chat)
-    assert sent[1]["resume"] == [
-        {"interruptId": "a", "status": "resolved", "payload": {"approved": True}},
-        {"interruptId": "q", "status": "resolved", "payload": "new"},
-        {"interruptId": "alone", "status": "cancelled"},
-    ]
-    # A question about an unknown call stands alone.
-    new_chat(chat)
-    answer_with(chat, [STARTED, waiting(question("q", toolCallId="unknown"), question("other"))])
-    say(chat, "hello")
-    box = chat.get_by_role("group", name="Question q?").get_by_label("Your answer")
-    box.press_sequentially("half a ")
-    chat.locator("agui-chat").evaluate("e => e.session.dispatchEvent(new CustomEvent('change'))")
-    drawn(chat)
-    expect(box).to_be_focused()
-    chat.get_by_role("group", name="Question other?").get_by_role("button", name="Skip").click()
-    expect(chat.get_by_text("1 more to decide")).to_be_visible()
-    expect(box).to_have_value("half a ")
-    expect(chat.locator(".tool")).to_have_count(2)
-    # Two questions are two cards, with a gap between them.
-    upper, lower = (card.bounding_box() for card in chat.locator(".tool").all())
-    assert upper["y"] + upper["height"] + 4 < lower["y"]
-
-
-PAST = "2020-01-01T00:00:00Z"
-
-
-def test_what_has_expired_can_only_be_dismissed_even_if_it_does_while_it_is_shown(open_page, site):
-    page = open_page(None)
-    page.clock.install()
-    page.goto(site.url)
-    sent = ask(page, approval("a", expiresAt=PAST), question("q", BOOKING, expiresAt=PAST))
-    for name in ("Publish a?", "Question q?"):
-        group = page.get_by_role("group", name=name)
-        expect(group).to_contain_text("expired")
-        expect(group.get_by_role("button")).to_have_text(["Dismiss"])
-        group.get_by_role("button").click()
-    finished(page)
-    assert sent[1]["resume"] == [{"interruptId": name, "status": "cancelled"} for name in ("a", "q")]
-    new_chat(page)
-    soon = page.evaluate("new Date(Date.now() + 3600_000).toISOString()")
-    sent = ask(page, approval("a", expiresAt=soon), question("q"))
-    page.get_by_role("button", name="Approve").click()
-    expect(page.get_by_text("1 more to decide")).to_be_visible()
-    page.clock.fast_forward("01:00:01")
-    expect(page.get_by_text("2 more to decide")).to_be_visible()
-    expect(page.get_by_role("group", name="Publish a?").get_by_role("button")).to_have_text(["Dismiss"])
-    page.get_by_role("button", name="Skip").click()
-    page.get_by_role("button", name="Dismiss").click()
-    finished(page)
-    assert [entry["status"] for entry in sent[1]["resume"]] == ["cancelled", "cancelled"]
-
-
-def test_refused_answer_brings_the_questions_that_are_really_open(chat):
-    answer_with(chat, asking(question("q")), [STARTED, failed("Not this one.", "interrupt_unknown")])
-    keep_thread(chat, {"id": "u", "role": "user", "content": "as stored"}, pending=[question("really open")])
-    say(chat, "hello")
-    chat.get_by_role("button", name="Skip").click()
-    expect(chat.get_by_role("group", name="Question really open?")).to_be_visible()
-    expect(chat.get_by_role("group", name="Question q?")).to_have_count(0)
-    expect(chat.get_by_role("alert")).to_contain_text("Not this one.")
-    expect(chat.get_by_role("button", name="Try again")).to_have_count(0)
-    expect(chat.locator(".bubble")).to_have_text("as stored")
-    # What was typed stays, in a question that stands alone and in one that is in the card of its tool.
-    call = {"id": "c", "type": "function", "function": {"name": "publish", "arguments": "{}"}}
-    for messages, fields in (([], {}), ([{"id": "p", "role": "assistant", "toolCalls": [call]}], {"toolCallId": "c"})):
-        new_chat(chat)
-        open_question = question("q", **fields)
-        refusal = [STARTED, failed("Not in this form.", "invalid_resume")]
-        sent = answer_with(chat, asking(open_question), refusal, [STARTED, FINISHED])
-        keep_thread(chat, *messages, pending=[open_question])
-        say(chat, "hello")
-        chat.get_by_label("Your answer").fill("many words")
-        send_answer(chat)
-        expect(chat.get_by_role("alert")).to_contain_text("Not in this form.")
-        expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
-        expect(chat.get_by_label("Your answer")).to_have_value("many words")
-        send_answer(chat)
-        finished(chat)
-        expect(chat.get_by_role("alert")).to_be_hidden()
-        assert len(sent) == 3
-
-
 def test_message_to_a_conversation_that_waits_is_given_back_with_its_files(chat):
-    refusal = [STARTED, failed("Answer first.", "interrupt_pending")]
-    answer_with(chat, refusal)
+    answer_with(chat, [STARTED, failed("Answer first.", "interrupt_pending")])
     keep_thread(chat, pending=[question("q")])
-    say(chat, "my words")
-    expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
-    expect(message_box(chat)).to_have_value("my words")
-    expect(chat.locator(".bubble")).to_have_count(0)
-    expect(chat.get_by_role("alert")).to_contain_text("Answer first.")
-    new_chat(chat)
-    message_box(chat).fill("")
-    answer_with(chat, refusal)
     attached(chat, notes_txt=b"notes")
+    message_box(chat).fill("my words")
     send_button(chat).click()
     expect(chat.get_by_role("group", name="Question q?")).to_be_visible()
     expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
-    expect(message_box(chat)).to_have_value("")
+    expect(message_box(chat)).to_have_value("my words")
 
 
 # On how many lines the text of an element is.
@@ -480,9 +254,12 @@ def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(open_page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
     assert page.locator(".log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     new_chat(page)
-    ask(page, question("q", BOOKING))
+    ask(page, question("q", BOOKING), question("other"))
     expect(page.get_by_text("Question q?")).to_be_in_viewport()
     expect(page.get_by_label("Guest")).to_be_in_viewport()
+    # Two questions are two cards, with a gap between them.
+    upper, lower = (card.bounding_box() for card in page.locator(".tool").all())
+    assert upper["y"] + upper["height"] + 4 < lower["y"]
     page.get_by_label("Billing").check()
     assert page.locator(".log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     new_chat(page)

@@ -5,8 +5,8 @@ import json
 import re
 
 import pytest
+from page_events import FINISHED, begun, ended
 from pages import Page, Route, drawn, expect, message_box, new_chat, open_stream
-from test_browser_cards import FINISHED, begun, ended
 
 pytestmark = pytest.mark.browser
 

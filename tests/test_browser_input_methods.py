@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from pages import Page, drawn, expect, finished, message_box, new_chat, say, without_queue
-from test_browser_cards import FINISHED, STARTED, answer_with, approval, asking
+from page_events import FINISHED, STARTED, answer_with, approval, asking, question
+from pages import Page, drawn, expect, finished, message_box, new_chat, noted, say, without_queue
 
 pytestmark = pytest.mark.browser
 
@@ -105,8 +105,7 @@ def test_fields_of_messages_and_questions_act_only_on_an_enter_of_the_user(scrip
     type_with_all(comment, lambda: expect(comment).to_be_visible())
     comment.press("Enter")
     expect(comment).to_have_count(0)
-    asked = asking(approval("q", reason="input_required", message="Which?", responseSchema={"type": "string"}))
-    sent = answer_with(scripted, asked, [STARTED, FINISHED])
+    sent = answer_with(scripted, asking(question("q", {"type": "string"})), [STARTED, FINISHED])
     say(scripted, "ask me")
     answer = scripted.locator(".question :is(textarea, input)")
     type_with_all(answer, lambda: expect(answer).to_be_visible())
@@ -114,26 +113,16 @@ def test_fields_of_messages_and_questions_act_only_on_an_enter_of_the_user(scrip
     answer.press("Enter")
     finished(scripted)
     assert len(sent) == 2
-
-
-def test_fields_of_an_approval_act_only_on_an_enter_of_the_user(scripted):
-    sent = answer_with(scripted, asking(approval("it")), [STARTED, FINISHED])
-    say(scripted, "ask me")
-    question = scripted.locator(".question")
-    question.get_by_role("button", name="Edit", exact=True).click()
-    title = question.get_by_label("Title")
-    type_with_all(title, lambda: expect(title).to_be_focused())
-    assert len(sent) == 1
-    question.get_by_role("button", name="Approve with changes").click()
-    finished(scripted)
     new_chat(scripted)
     sent = answer_with(scripted, asking(approval("it")), [STARTED, FINISHED])
     say(scripted, "ask me")
-    question.get_by_role("button", name="Deny").click()
-    reason = question.get_by_label("Reason")
-    type_with_all(reason, lambda: expect(reason).to_be_focused())
-    assert len(sent) == 1
-    reason.press("Enter")
+    asked = scripted.locator(".question")
+    for name, label in (("Edit", "Title"), ("Deny", "Reason")):
+        asked.get_by_role("button", name=name, exact=True).click()
+        field = asked.get_by_label(label)
+        type_with_all(field, lambda field=field: expect(field).to_be_focused())
+        assert len(sent) == 1
+        field.press("Escape" if name == "Edit" else "Enter")
     finished(scripted)
     assert len(sent) == 2
 
@@ -173,8 +162,7 @@ def test_fields_of_the_list_act_only_on_an_enter_of_the_user(scripted):
     drawer = scripted.get_by_role("dialog", name="Conversations")
     row = drawer.locator("li:has(.thread)").first
     title = row.locator(".thread-title").inner_text()
-    renamed: list[str] = []
-    scripted.on("request", lambda request: renamed.append(request.url) if request.method == "PATCH" else None)
+    renamed = noted(scripted, lambda request: request.method == "PATCH")
     row.hover()
     row.get_by_role("button", name="More for").click()
     scripted.get_by_role("menuitem", name="Rename").click()

@@ -11,7 +11,22 @@ import pytest
 from conftest import npm_install
 from daily import at_night
 from page_costs import open_thread
-from pages import Page, Route, drawn, expect, finished, first, message_box, open_stream
+from page_events import (
+    BOOKING,
+    FINISHED,
+    STARTED,
+    begun,
+    begun_text,
+    custom,
+    ended,
+    failed,
+    keep_thread,
+    question,
+    show_answer,
+    shown,
+    waiting,
+)
+from pages import Page, Route, drawn, expect, first, hold, message_box
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 380, "height": 740}
@@ -26,15 +41,17 @@ MODES: dict[str, tuple[dict, dict | None]] = {
     "narrow": ({"color_scheme": "dark"}, NARROW),
     "zoomed": ({}, ZOOMED),
 }
+DAY = ["light", "narrow"]
 # The pages, by their language: their window, and the modes of each state.
 PAGES: dict[str, tuple[dict, list[str]]] = {
-    "en": ({"viewport": WINDOW}, ["light", "narrow"]),
+    "en": ({"viewport": WINDOW}, DAY),
     "en, every mode": ({"viewport": WINDOW}, list(MODES)),
     "ar": ({"viewport": PHONE, "has_touch": True}, ["dark"]),
     "de": ({"viewport": NARROW}, ["forced-colors"]),
 }
 # What depends on colours and sizes; the rest is the same everywhere.
 VISUAL = ["color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"]
+PAGE = "html"
 
 # A stand-in for the agent on the page: says what it is told to, when it is told to.
 AGENT = """
@@ -64,23 +81,6 @@ AGENT = """
         return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
     };
 """
-STARTED = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
-FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
-FORM = {
-    "type": "object",
-    "required": ["day", "smoker"],
-    "properties": {
-        "day": {"enum": ["Monday", "Tuesday"], "title": "Day"},
-        "people": {"type": "integer", "title": "People", "default": 2, "description": "Children count."},
-        "extras": {"type": "array", "items": {"enum": ["breakfast", "parking"]}, "default": ["breakfast"]},
-        "smoker": {"type": "boolean", "title": "Smoker"},
-        "address": {
-            "anyOf": [{"type": "object", "properties": {"street": {"type": "string"}}}, {"type": "null"}],
-            "default": None,
-        },
-        "notes": {"type": "object", "additionalProperties": {"type": "integer"}, "default": {}},
-    },
-}
 # A page has these only if the project has records to mention, and a model that listens.
 MODULES = {"list:@": "mentions/mentions.js", "composer:voice": "voice/microphone.js"}
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenhersteller"
@@ -98,6 +98,7 @@ Three of **seven** tasks are late, see [the list](https://example.org/tasks). Th
 2. Then this:
 
 ```python
+@cached("a")
 def answer(question: str) -> int:
     return 42  # a long line, so that the code has to scroll sideways on any screen that is narrower than this line
 ```
@@ -138,10 +139,13 @@ def axe() -> str:
 
 @pytest.fixture
 def look(axe: str, request: pytest.FixtureRequest):
-    """See how a page looks: `look(page, "empty")` keeps a picture; in the end nothing may have been found."""
+    """See how a page looks: `look(page, "empty")` keeps a picture; in the end nothing may have been found.
+
+    `within` is the part to look at: a part of the chat by its class, one of the page by its name or id.
+    """
     found: list[str] = []
 
-    def look(page: Page, name: str, rules: list[str] | None = None, within: str = "html") -> None:
+    def look(page: Page, name: str, rules: list[str] | None = None, within: str = PAGE) -> None:
         drawn(page)
         if directory := os.environ.get("SCREENSHOTS"):
             title = request.node.name.partition("[")[2].rstrip("]") or request.node.name
@@ -151,7 +155,12 @@ def look(axe: str, request: pytest.FixtureRequest):
         options = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
         options |= {"runOnly": rules} if rules else {}
         run = "([within, options]) => axe.run(within, options).then((result) => result.violations)"
-        for rule in page.evaluate(run, [within, options]):
+        if within.startswith("."):
+            is_there = page.locator(f"agui-chat {within}").count()  # A mode may have taken it away.
+            place: str | dict = {"fromShadowDom": ["agui-chat", within]} if is_there else PAGE
+        else:
+            place = within
+        for rule in page.evaluate(run, [place, options]):
             found.extend(f"{name}: {rule['id']}: {node['target']} {node['failureSummary']}" for node in rule["nodes"])
 
     yield look
@@ -159,12 +168,12 @@ def look(axe: str, request: pytest.FixtureRequest):
 
 
 @pytest.fixture
-def open_chat(new_page: Callable[..., Page], site, signed_in: dict):
+def open_chat(open_page: Callable[..., Page], site):
     """A signed-in page with the stand-in for an agent. axe-core needs what the Content-Security-Policy forbids."""
 
     def open_chat(language: str = "en", models: list[str] | None = None, **options) -> Page:
         # Still, as the contrast of what moves is another one in each picture.
-        page = new_page(storage_state=signed_in, bypass_csp=True, reduced_motion="reduce", **options)
+        page = open_page(None, bypass_csp=True, reduced_motion="reduce", **options)
         set_language(page, site.url, language, models or [])
         page.goto(site.url)
         expect(page.locator("agui-chat .input")).to_be_visible()
@@ -198,12 +207,17 @@ def write(page: Page, text: str) -> None:
     page.locator("agui-chat .input").fill(text)
 
 
+def reply(page: Page, *events: dict) -> None:
+    """Begin to answer what was sent."""
+    page.wait_for_function("() => Boolean(agent.stream)")
+    answer(page, STARTED, *events)
+
+
 def ask(page: Page, text: str, *events: dict) -> None:
     """Send a message, and begin to answer it."""
     write(page, text)
     page.locator("agui-chat .input").press("Enter")
-    page.wait_for_function("() => Boolean(agent.stream)")
-    answer(page, STARTED, *events)
+    reply(page, *events)
 
 
 def answer(page: Page, *events: dict) -> None:
@@ -245,195 +259,163 @@ def new_chat(page: Page) -> None:
     expect(page.locator("agui-chat .messages > *")).to_have_count(0)
 
 
-def text(message_id: str, words: str) -> list[dict]:
-    return [
-        {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": "assistant"},
-        {"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": words},
-    ]
+# --- The states of a page: each says what is new in it, which is all that axe looks at by day
 
 
-def reasoning(message_id: str, words: str) -> list[dict]:
-    return [
-        {"type": "REASONING_MESSAGE_START", "messageId": message_id, "role": "reasoning"},
-        {"type": "REASONING_MESSAGE_CONTENT", "messageId": message_id, "delta": words},
-    ]
-
-
-def call(call_id: str, name: str, arguments: dict, result: str | None = None, outcome: str = "success") -> list[dict]:
-    events = [
-        {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name, "parentMessageId": f"m-{call_id}"},
-        {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": json.dumps(arguments)},
-        {"type": "TOOL_CALL_END", "toolCallId": call_id},
-    ]
-    if result is not None:
-        metadata = {"outcome": outcome, "duration_ms": 1234}
-        one = {"type": "TOOL_CALL_RESULT", "messageId": f"r-{call_id}", "toolCallId": call_id, "content": result}
-        events.append(one | {"metadata": metadata})
-    return events
-
-
-def activity(message_id: str, kind: str, content: dict) -> dict:
-    return {"type": "ACTIVITY_SNAPSHOT", "messageId": message_id, "activityType": kind, "content": content}
-
-
-def waiting(*interrupts: dict) -> dict:
-    return FINISHED | {"outcome": {"type": "interrupt", "interrupts": list(interrupts)}}
-
-
-def a_run(page: Page) -> Iterator[str]:
+def a_run(page: Page) -> Iterator[tuple[str, str]]:
     """From an empty chat to an answer."""
     inside = page.locator("agui-chat")
-    yield "empty"
+    yield "empty", PAGE
     page.locator(".avatar").click()
     expect(page.locator("#account-menu")).to_be_visible()
     page.locator(".languages summary").click()
-    yield "menu"
+    yield "menu", "#account-menu"
     page.keyboard.press("Escape")
     expect(page.locator("#account-menu")).to_be_hidden()
     write(page, "/")
     expect(inside.locator(".palette")).to_be_visible()
-    yield "palette"
+    yield "palette", ".palette"
     mentions = [{"kind": "task", "id": str(number), "title": LONG, "detail": "home"} for number in range(3)]
     page.route("**/agent/mentions/*", lambda route: route.fulfill(json={"mentions": mentions}))
     write(page, "See @Donau")
     expect(inside.locator(".option-title").first).to_have_text(LONG)
-    yield "mentions"
+    yield "mentions", ".palette"
     write(page, "")
     ask(page, "What is late? " * 200)
     expect(inside.locator(".button.fold")).to_be_visible()
-    yield "working-and-long-message"
-    answer(page, *reasoning("th", "First I look at **all** tasks."))
+    answer(
+        page,
+        {"type": "REASONING_MESSAGE_START", "messageId": "th", "role": "reasoning"},
+        {"type": "REASONING_MESSAGE_CONTENT", "messageId": "th", "delta": "First I look at **all** tasks."},
+    )
     inside.locator(".reasoning summary").click()
-    yield "reasoning"
+    yield "long-message-and-reasoning", ".transcript"
     answer(page, {"type": "REASONING_MESSAGE_END", "messageId": "th"})
-    answer(page, *call("c1", "list_tasks", {"done": False, "words": LONG}), *call("c2", "add_task", {})[:1])
+    answer(page, *begun("c1", "list_tasks", {"done": False, "words": LONG}), *begun("c2", "add_task")[:1])
     expect(inside.locator(".tool .tool-status")).to_have_count(2)
-    yield "tools-running"
-    answer(page, *call("c3", "add_task", {"title": LONG * 3, "nested": {"a": [1, 2]}}, '{"id": 3}'))
-    answer(page, *call("c4", "delete_task", {}, "There is no task 4.", "failed"))
-    answer(page, *call("c5", "delete_finished_tasks", {}, "No.", "denied"))
+    answer(page, *begun("c3", "add_task", {"title": LONG * 3, "nested": {"a": [1, 2]}}), ended("c3", {"id": 3}))
+    answer(page, *begun("c4", "delete_task"), ended("c4", "There is no task 4.", outcome="failed", duration_ms=1234))
+    answer(page, *begun("c5", "delete_finished_tasks"), ended("c5", "No.", outcome="denied"))
     calls = inside.locator(".tool:not([data-status=streaming])")
     expect(calls).to_have_count(4)
     for number in range(4):
         # Not by a click: each card that opens moves the next one.
         calls.nth(number).locator("summary").press("Enter")
     expect(inside.locator(".tool-details[open] > .tool-body > :first-child")).to_have_count(4)
-    yield "tools-open"
+    yield "tools", ".tool"
     tasks = [{"id": number, "title": LONG, "category": "home", "done": number == 1} for number in range(3)]
-    for number in range(6, 12):
-        name, result = ("list_tasks", json.dumps(tasks)) if number == 6 else ("add_task", "{}")
-        answer(page, *call(f"c{number}", name, {}, result))
+    answer(page, *begun("c6", "list_tasks"), ended("c6", tasks))
+    for number in range(7, 12):
+        answer(page, *begun(f"c{number}", "add_task"), ended(f"c{number}", {}))
     expect(page.locator("agui-chat .tasks [type=checkbox]")).to_have_count(3)
     expect(inside.locator(".tool.faced > :not(.face)").first).to_be_hidden()
     expect(inside.locator(".tools-fold")).to_be_visible()
-    yield "tools-drawn-and-folded"
+    yield "tools-drawn-and-folded", PAGE
     server = keep_messages(page)
     write(page, "And then the others, please.")
-    expect(inside.locator(".when-read")).to_be_visible()
-    yield "choosing"
     inside.locator(".input").press("Enter")
     write(page, LONG * 3)
     inside.locator(".input").press("Control+Enter")
     expect(inside.locator(".waiting-rows > li:not(.unsent)")).to_have_count(2)
-    yield "waiting"
+    write(page, "And one more.")
+    expect(inside.locator(".when-read")).to_be_visible()
+    yield "choosing-and-waiting", ".composer"
+    write(page, "")
     inside.locator(".waiting-rows .icon-edit").first.click()
     expect(inside.locator(".waiting-edit")).to_be_visible()
-    yield "waiting-edited"
+    yield "waiting-edited", ".waiting-panel"
     page.keyboard.press("Escape")
     held = server["messages"]
     message = held[1]["message"] | {"metadata": {"read_in_run": True}}
     server |= {"messages": [], "run": None, "held": "finished"}
     read = {"messageId": message["id"], "message": message, "mode": "steer", "after": "m1"}
-    answer(page, {"type": "CUSTOM", "name": "message_delivered", "value": read})
+    answer(page, custom("message_delivered", read))
     expect(inside.locator(".in-run")).to_be_visible()
-    answer(page, {"type": "CUSTOM", "name": "message_removed", "value": {"messageId": held[0]["message_id"]}})
+    answer(page, custom("message_removed", {"messageId": held[0]["message_id"]}))
     expect(inside.locator(".waiting-panel")).to_be_hidden()
-    answer(page, *text("m1", MARKDOWN))
+    answer(page, *begun_text(MARKDOWN, "m1"))
     expect(inside.locator(".prose table")).to_be_visible()
     expect(inside.locator(".prose math")).to_have_count(2)
-    yield "streaming"
-    answer(page, *({"type": "CUSTOM", "name": name, "value": value} for name, value in ADDITIONS.items()))
+    answer(page, *(custom(name, value) for name, value in ADDITIONS.items()))
     end(page, FINISHED | {"usage": [{"inputTokens": 1234, "outputTokens": 56}]})
     expect(inside.get_by_role("group").get_by_role("button", name=LONG)).to_be_visible()
-    yield "answered"
+    yield "answered", PAGE
     # What waits after a failure.
     server |= {"messages": held, "held": "failed"}
     page.evaluate("dispatchEvent(new Event('focus'))")
     expect(inside.locator(".waiting-head .button")).to_be_visible()
-    yield "held"
+    yield "held", ".waiting-panel"
     server["messages"] = []
     page.evaluate("dispatchEvent(new Event('focus'))")
     expect(inside.locator(".waiting-panel")).to_be_hidden()
     drawn(page)  # The log has grown and scrolls, which takes the button away.
     page.evaluate(SELECT)
     expect(inside.locator(".quote-selection")).to_be_visible()
-    yield "selected"
+    yield "selected", ".quote-selection"
 
 
-def activities(page: Page) -> Iterator[str]:
+def activities(page: Page) -> Iterator[tuple[str, str]]:
     steps = [{"title": f"{status} {LONG}", "status": status} for status in ("done", "running", "failed", "pending")]
     rows = [[f"Task {number}", number * 1234.5, None, True] for number in range(12)]
     new_chat(page)
-    ask(page, "Show me", activity("plan", "plan", {"title": "Trip", "steps": steps}))
-    answer(
-        page, activity("table", "table", {"title": "Tasks", "columns": ["Name", "Hours", "Due", "Late"], "rows": rows})
-    )
+    ask(page, "Show me", shown("plan", {"title": "Trip", "steps": steps}, "plan"))
+    answer(page, shown("table", {"title": "Tasks", "columns": ["Name", "Hours", "Due", "Late"], "rows": rows}, "table"))
+    series = [{"name": "Open", "values": [3, 5, 1.5]}, {"name": "Done", "values": [1, None, 4]}]
+    chart = {"title": "Tasks", "labels": ["Work", "Home", "Garden"], "series": series, "unit": "h"}
     for kind in ("bar", "line", "pie"):
-        series = [{"name": "Open", "values": [3, 5, 1.5]}, {"name": "Done", "values": [1, None, 4]}]
-        chart = {"title": "Tasks", "type": kind, "labels": ["Work", "Home", "Garden"], "series": series, "unit": "h"}
-        answer(page, activity(kind, "chart", chart))
-    answer(page, activity("own", "something_else", {"a": 1}))
+        answer(page, shown("chart", chart | {"type": kind}, kind))
+    answer(page, shown("something_else", {"a": 1}, "own"))
     end(page)
     expect(page.locator("agui-chat .plot svg").nth(2)).to_be_visible()
-    yield "activities"
+    yield "activities", ".transcript"
 
 
-def sources(page: Page) -> Iterator[str]:
+def sources(page: Page) -> Iterator[tuple[str, str]]:
     told = [
         {"number": 1, "title": LONG, "url": "https://example.com/" + "x" * 200, "quote": LONG * 3},
         {"number": 2, "title": "ساعات العمل", "url": "/help/", "quote": "نفتح في التاسعة."},
         {"number": 3, "title": "Handbook"},
     ]
     new_chat(page)
-    ask(page, "When do you open?", *text("s1", "At **nine** [1], or later [2][3]."))
-    answer(page, {"type": "CUSTOM", "name": "sources", "value": {"messageId": "s1", "sources": told}})
+    ask(page, "When do you open?", *begun_text("At **nine** [1], or later [2][3].", "s1"))
+    answer(page, custom("sources", {"messageId": "s1", "sources": told}))
     end(page)
     marks, card = page.locator("agui-chat .source-mark"), page.locator("agui-chat .source-card")
     marks.last.click()
     expect(card).to_contain_text("ساعات العمل")
-    yield "several sources"
+    yield "several-sources", ".source-card"
     page.keyboard.press("Escape")
     marks.first.click()
     expect(card).to_contain_text(LONG)
-    yield "source"
+    yield "source", ".source-card"
     card.locator("button").last.click()
     expect(page.locator("agui-chat .sources li").first).to_be_focused()
-    yield "sources"
+    yield "sources", ".transcript"
 
 
-def documents(page: Page) -> Iterator[str]:
+def documents(page: Page) -> Iterator[tuple[str, str]]:
     table = {"columns": ["Name", LONG], "rows": [[f"Task {number}", number] for number in range(40)]}
-    shown = [
+    kinds = [
         {"kind": "markdown", "text": ["# Report\n\nAll **well**.\n\n", f"- {LONG}\n- [list](/list/)\n" * 30]},
         {"kind": "code", "language": "python", "text": ["def f():\n    return 1  # " + LONG * 3]},
         {"kind": "table", **table},
     ]
     new_chat(page)
-    ask(page, "Write it", *text("d1", "Here:"))
-    for number, document in enumerate(shown):
+    ask(page, "Write it", *begun_text("Here:", "d1"))
+    for number, document in enumerate(kinds):
         content = {"id": "report", "title": f"Report {LONG}", **document}
-        answer(page, activity(f"document{number}", "document", content))
+        answer(page, shown("document", content, f"document{number}"))
     end(page)
     cards = page.locator("agui-chat .document-card")
     panel = page.locator("agui-chat .document-panel")
     close = panel.locator("button:has(.icon-close)")
-    expect(cards).to_have_count(len(shown))
+    expect(cards).to_have_count(len(kinds))
     if page.viewport_size == WINDOW:
         close.click()  # The panel has opened by itself, as there is room.
-    for card, document in zip(cards.all(), shown, strict=True):
+    for card, document in zip(cards.all(), kinds, strict=True):
         card.click()
         expect(panel).to_be_visible()
-        yield f"document {document['kind']}"
+        yield f"document-{document['kind']}", PAGE if document is kinds[0] else ".document-panel"
         close.click()
 
 
@@ -454,148 +436,130 @@ SEVERAL = [
 ]
 
 
-def questions(page: Page) -> Iterator[str]:
+def questions(page: Page) -> Iterator[tuple[str, str]]:
     inside = page.locator("agui-chat")
     changes = {"type": "object", "properties": {"title": {"type": "string"}, "days": {"type": "integer"}}}
     schema = {"type": "object", "properties": {"approved": {"type": "boolean"}, "editedArgs": changes}}
-    gate = {
-        "id": "g",
-        "reason": "tool_call",
-        "message": "Delete all tasks? They can't be restored.",
-        "toolCallId": "d1",
-    }
-    gate |= {"responseSchema": schema, "metadata": {"x-destructive": True}}
+    gate = question("g", schema, reason="tool_call", toolCallId="d1", metadata={"x-destructive": True})
     new_chat(page)
-    ask(page, "Clean up", *call("d1", "delete_tasks", {"title": "old", "days": 3}))
+    ask(page, "Clean up", *begun("d1", "delete_tasks", {"title": "old", "days": 3}))
     end(page, waiting(gate))
     expect(inside.locator(".question")).to_be_visible()
-    yield "approval"
+    yield "approval", PAGE
     buttons = inside.locator(".question-buttons button:visible")
     buttons.nth(1).click()
-    yield "edited-arguments"
+    yield "edited-arguments", ".question"
     buttons.last.click()
     buttons.last.click()
-    yield "denial"
+    yield "denial", ".question"
     buttons.first.click()
-    page.wait_for_function("() => Boolean(agent.stream)")
-    answer(page, STARTED)
+    reply(page)
     end(page, waiting(*(gate | one for one in SEVERAL)))
     expect(inside.locator(".open-bar")).to_be_visible()
     inside.locator(".fold summary").first.press("Enter")
-    yield "several"
+    yield "several", ".transcript"
     inside.locator(".open-bar .button.primary").click()
     expect(inside.locator(".question[data-decided]")).to_have_count(2)
     write(page, LONG)
-    yield "recorded"
+    yield "recorded", ".panel"
     inside.locator(".input").press("Enter")
-    page.wait_for_function("() => Boolean(agent.stream)")
-    answer(page, STARTED)
-    end(page, waiting({"id": "q", "reason": "input_required", "message": "When do you go?", "responseSchema": FORM}))
+    reply(page)
+    end(page, waiting(question("q", BOOKING)))
     expect(inside.locator(".question form")).to_be_visible()
-    yield "form"
+    yield "form", ".question"
     inside.locator(".question-buttons button").last.click()
-    page.wait_for_function("() => Boolean(agent.stream)")
-    answer(page, STARTED)
-    end(page, {"type": "RUN_ERROR", "message": "The model did not answer.", "code": "model_error"})
+    reply(page)
+    end(page, failed("The model did not answer."))
     expect(inside.locator(".failure")).to_be_visible()
-    yield "failed"
+    yield "failed", ".failure"
 
 
-def files(page: Page) -> Iterator[str]:
+def files(page: Page) -> Iterator[tuple[str, str]]:
     """One that is on its way, and one that was refused."""
-    page.route(
-        "**/agent/attachments/", lambda route: route.fulfill(status=415, json={"error": "x", "message": "No."}), times=1
-    )
-    inside = page.locator("agui-chat")
-    picked = [{"name": f"{name}.txt", "mimeType": "text/plain", "buffer": b"x"} for name in ("refused", LONG)]
-    inside.locator("input[type=file]").set_input_files(picked[0])
-    expect(inside.locator(".file[data-status=failed]")).to_be_visible()
     page.route("**/agent/attachments/", lambda route: None)
-    inside.locator("input[type=file]").set_input_files(picked[1])
-    expect(inside.locator(".file[data-status=uploading]")).to_be_visible()
-    yield "files"
+    refusal = {"error": "x", "message": "No."}
+    page.route("**/agent/attachments/", lambda route: route.fulfill(status=415, json=refusal), times=1)
+    inside = page.locator("agui-chat")
+    for name, status in (("refused", "failed"), (LONG, "uploading")):
+        file = {"name": f"{name}.txt", "mimeType": "text/plain", "buffer": b"x"}
+        inside.locator("input[type=file]").set_input_files(file)
+        expect(inside.locator(f".file[data-status={status}]")).to_be_visible()
+    yield "files", ".composer"
 
 
-def voice(page: Page) -> Iterator[str]:
-    inside, held = page.locator("agui-chat"), []
-    page.route("**/agent/transcribe/", lambda route: held.append(route))
+def voice(page: Page) -> Iterator[tuple[str, str]]:
+    inside, held = page.locator("agui-chat"), hold(page, "**/agent/transcribe/")
     microphone = inside.locator(".icon-button[aria-pressed]:has(+ .send)")
     write(page, "What I have written")
     microphone.click()
     expect(inside.locator(".voice[data-state=recording]")).to_be_visible()
-    yield "recording"
+    yield "recording", ".composer"
     microphone.click()
     expect(inside.locator(".voice[data-state=transcribing]")).to_be_visible()
-    yield "transcribing"
+    yield "transcribing", ".voice"
     first(page, held).abort()
     expect(inside.locator(".voice[data-state=failed] .button")).to_be_visible()
-    yield "recording-failed"
+    yield "recording-failed", ".voice"
     held.clear()
     inside.locator(".voice .button").click()
     first(page, held).fulfill(status=401, json={})
     expect(inside.locator(".voice a")).to_be_visible()
-    yield "recording-signed-out"
+    yield "recording-signed-out", ".voice"
     inside.locator(".voice .icon-close").click()
     write(page, "")
 
 
-def stored(page: Page, url: str) -> Iterator[str]:
-    """A thread as the server has it: what can be done with its messages, and with the list."""
-    threads = [
+def rows_of_threads(*titles: str, **more: object) -> list[dict]:
+    """Conversations as the list gets them, each a year older than the one before."""
+    return [
         {
             "thread_id": f"t{number}",
             "title": title,
             "preview": "",
-            "updated_at": f"{year}-01-02T10:00:00Z",
+            "updated_at": f"{2026 - number}-01-02T10:00:00Z",
             "unread": number == 1,
             "waiting": number == 2,
         }
-        for number, (title, year) in enumerate([(LONG, 2026), ("مهام الأسبوع", 2025), ("Short", 2020)])
+        | more
+        for number, title in enumerate(titles)
     ]
-    versions = [{"id": f"e{number}", "text": "Hello", "current": number == 1} for number in range(3)]
-    thread = {
-        "messages": [
-            {"id": "u", "role": "user", "content": "Hello"},
-            {"id": "a", "role": "assistant", "content": "Good day."},
-        ],
-        "pending": [],
-        "state": {},
-        "running": False,
-        "title": "",
-        "branches": {"u": versions},
-        "feedback": {"a": {"value": 1, "comment": ""}},
-    }
+
+
+def stored(page: Page, url: str) -> Iterator[tuple[str, str]]:
+    """A thread as the server has it: what can be done with its messages, and with the list."""
+    threads = rows_of_threads(LONG, "مهام الأسبوع", "Short")
+    found = {"excerpt": f"Good day, {LONG}, and good night.", "message_id": "a"}
 
     def list_threads(route: Route) -> None:
-        words = (
-            {"excerpt": f"Good day, {LONG}, and good night.", "message_id": "a"}
-            if "q=Good" in route.request.url
-            else {}
-        )
+        words = found if "q=Good" in route.request.url else {}
         route.fulfill(json={"threads": [row | words for row in threads], "next": None})
 
     page.route(re.compile(r"/agent/threads/\?"), list_threads)
-    page.route(re.compile(r"/agent/threads/[^/?]+/(\?.*)?$"), lambda route: route.fulfill(json=thread))
     page.route("**/feedback/", lambda route: route.fulfill(json={}))
+    keep_thread(
+        page,
+        {"id": "u", "role": "user", "content": "Hello"},
+        {"id": "a", "role": "assistant", "content": "Good day."},
+        branches={"u": [{"id": f"e{number}", "text": "Hello", "current": number == 1} for number in range(3)]},
+        feedback={"a": {"value": 1, "comment": ""}},
+    )
     page.goto(f"{url}/?thread=t0")
     inside = page.locator("agui-chat")
     window = page.viewport_size
     expect(inside.locator(".pager")).to_be_visible()
-    yield "versions"
     inside.locator(".icon-bad").click()
     expect(inside.locator(".feedback")).to_be_visible()
-    yield "feedback"
+    yield "versions-and-feedback", ".transcript"
     inside.locator(".user").hover()
     inside.locator(".user .icon-edit").click()
     expect(inside.locator(".editor")).to_be_visible()
-    yield "editor"
+    yield "editor", ".editor"
     inside.locator(".header .icon-threads").click()
     expect(inside.locator(".drawer li")).to_have_count(3)
-    yield "drawer"
     inside.locator(".drawer li").nth(1).hover()
     inside.locator(".drawer li .icon-more").nth(1).click()
     expect(inside.locator("[role=menu]")).to_be_visible()
-    yield "drawer-menu"
+    yield "drawer-and-menu", PAGE
     inside.locator("[role=menu] .danger").click()
     expect(inside.locator(".undo-bar")).to_be_visible()
     # A title of the other direction does not turn the sentence around.
@@ -605,66 +569,63 @@ def stored(page: Page, url: str) -> Iterator[str]:
     inside.locator(".drawer li .icon-more").nth(0).click()
     inside.locator("[role=menuitem]").first.click()
     expect(inside.locator(".thread-input")).to_be_visible()
-    yield "drawer-undo-rename"
+    yield "drawer-undo-rename", ".drawer"
     inside.locator(".thread-input").press("Escape")
     inside.locator(".drawer [type=search]").fill("Good")
     expect(inside.locator(".drawer .excerpt mark").first).to_be_visible()
-    yield "drawer-found"
+    yield "drawer-found", ".drawer"
     row = threads.pop()
     threads.clear()
     inside.locator(".drawer [type=search]").fill("nothing")
     expect(inside.locator(".drawer .notice")).not_to_be_empty()
-    yield "drawer-empty"
+    yield "drawer-empty", ".drawer"
     threads.append(row)
     inside.locator(".drawer [type=search]").fill("")
     inside.locator(".drawer [type=search]").press("Escape")
     page.set_viewport_size({"width": 1200, "height": 800})
     inside.locator(".header .icon-threads").click()
     expect(inside.locator(".drawer.beside li")).to_have_count(1)
-    yield "drawer-beside"
+    yield "drawer-beside", PAGE
     page.set_viewport_size(window)
 
 
-def found(page: Page) -> Iterator[str]:
+def found(page: Page) -> Iterator[tuple[str, str]]:
     """What is found in the open conversation, and by the list of everything; and the page of shortcuts."""
     inside = page.locator("agui-chat")
     inside.locator(".input").press("Control+f")
     inside.locator(".find input").fill("day")
     page.wait_for_function("() => CSS.highlights.get('agui-found-current')?.size === 1")
-    yield "find"
+    yield "find", ".transcript"
     inside.locator(".find input").fill("nothing")
     expect(inside.locator(".find [aria-disabled=true]")).to_have_count(2)
-    yield "find-nothing"
+    yield "find-nothing", ".find"
     page.keyboard.press("Escape")
     page.keyboard.press("Control+k")
     expect(inside.locator(".command").nth(3)).to_be_visible()
-    yield "commands"
+    yield "commands", ".commands"
     page.keyboard.insert_text("Good")
     expect(inside.locator(".commands .excerpt").first).to_be_visible()
-    yield "commands-found"
+    yield "commands-found", ".commands"
     page.route(re.compile(r"/agent/threads/\?"), lambda route: route.fulfill(status=500, json={}), times=1)
     page.keyboard.insert_text(LONG)
     expect(inside.locator(".commands .notice")).not_to_be_empty()
-    yield "commands-failed"
+    yield "commands-failed", ".commands"
     page.keyboard.press("Escape")
     inside.locator(".log").press("?")
     expect(inside.locator(".shortcuts")).to_be_visible()
-    yield "shortcuts"
+    yield "shortcuts", ".shortcuts"
     page.keyboard.press("Escape")
 
 
-def printed(page: Page) -> Iterator[str]:
+def printed_and_lost(page: Page) -> Iterator[tuple[str, str]]:
+    """On paper; and without a network, with a message that waits behind the one that was lost."""
     expect(page.locator(".paper")).to_have_count(0)
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(page.locator(".paper h1")).to_be_visible()
-    yield "printed"
+    yield "printed", PAGE
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen")
-
-
-def lost(page: Page) -> Iterator[str]:
-    """Without a network, with a message that waits behind the one that was lost."""
     inside = page.locator("agui-chat")
     page.context.set_offline(True)
     for text in ("hello", "and then"):
@@ -672,7 +633,7 @@ def lost(page: Page) -> Iterator[str]:
         inside.locator(".input").press("Enter")
     expect(inside.locator(".failure")).to_be_visible()
     expect(inside.locator(".queued")).to_be_visible()
-    yield "lost"
+    yield "lost", PAGE
 
 
 def in_modes(page: Page, modes: list[str]) -> Iterator[tuple[str, list[str] | None]]:
@@ -686,25 +647,31 @@ def in_modes(page: Page, modes: list[str]) -> Iterator[tuple[str, list[str] | No
     page.set_viewport_size(window)
 
 
+@pytest.fixture(params=["day", *at_night("night")])
+def modes(request: pytest.FixtureRequest) -> list[str]:
+    """In which modes a page is looked at: by day once in each theme."""
+    return DAY if request.param == "day" else list(MODES)
+
+
 @pytest.mark.parametrize("name", ["en", *at_night(*sorted(PAGES.keys() - {"en"}))])
 def test_no_state_of_the_chat_has_a_finding(open_chat, look, site, name):
     options, modes = PAGES[name]
     page = open_chat(name[:2], ["openai:small", f"openai:{LONG}"], **options)
     states = [a_run(page), activities(page), sources(page), documents(page), questions(page), files(page), voice(page)]
-    states += [stored(page, site.url), found(page), printed(page), lost(page)]
-    for state in chain(*states):
+    states += [stored(page, site.url), found(page), printed_and_lost(page)]
+    for state, new in chain(*states):
         for mode, rules in in_modes(page, modes):
-            shown = f"{state}-{mode}"
-            look(page, shown, rules)
-            assert page.locator("agui-chat .log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, shown
-            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, shown
+            seen = f"{state}-{mode}"
+            look(page, seen, rules, within=new if name == "en" else PAGE)
+            assert page.locator("agui-chat .log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, seen
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, seen
 
 
 @pytest.mark.nightly
 def test_fields_that_the_buttons_half_cover_keep_their_distance(open_chat, look):
     page = open_chat(viewport=ZOOMED)
     ask(page, "Book")
-    end(page, waiting({"id": "q", "reason": "input_required", "message": "When?", "responseSchema": FORM}))
+    end(page, waiting(question("q", BOOKING)))
     log = page.locator("agui-chat .log")
     expect(log.locator(".question-buttons")).to_be_visible()
     for top in range(0, log.evaluate("log => log.scrollHeight - log.clientHeight"), 4):
@@ -717,25 +684,24 @@ def test_fields_that_the_buttons_half_cover_keep_their_distance(open_chat, look)
 
 def test_to_deny_looks_harmless_and_short_fields_share_a_line(open_chat):
     page = open_chat()
-    schema = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
-    gate = {"id": "g", "reason": "tool_call", "message": "Send?", "toolCallId": "d1", "responseSchema": schema}
-    ask(page, "Send it", *call("d1", "send_message", {"to": "Alan"}))
-    end(page, waiting(gate | {"metadata": {"x-destructive": True}}))
-    question = page.locator("agui-chat .question")
+    gate = question("g", {"type": "object"}, reason="tool_call", toolCallId="d1", metadata={"x-destructive": True})
+    ask(page, "Send it", *begun("d1", "send_message", {"to": "Alan"}))
+    end(page, waiting(gate))
+    asked = page.locator("agui-chat .question")
     red = "button => getComputedStyle(button).backgroundColor"
-    approve, deny = question.get_by_role("button", name="Approve"), question.get_by_role("button", name="Deny")
+    approve, deny = asked.get_by_role("button", name="Approve"), asked.get_by_role("button", name="Deny")
     danger = approve.evaluate(red)
     assert deny.evaluate(red) != danger
     deny.click()
-    expect(question.get_by_label("Reason")).to_be_visible()
-    expect(question).to_contain_text("Alan")
+    expect(asked.get_by_label("Reason")).to_be_visible()
+    expect(asked).to_contain_text("Alan")
     assert deny.evaluate(red) != danger
     # Where there is room, short fields share a line.
     new_chat(page)
     fields = {name: {"type": "integer"} for name in ("rows", "seats")} | {"notes": {"type": "string"}}
     ask(page, "Book")
     schema = {"type": "object", "required": [*fields], "properties": fields}
-    end(page, waiting({"id": "q", "reason": "input_required", "message": "What?", "responseSchema": schema}))
+    end(page, waiting(question("q", schema)))
     rows, seats, notes = (page.get_by_label(name).bounding_box() for name in ("Rows", "Seats", "Notes"))
     assert rows["y"] == seats["y"] < notes["y"]
     assert rows["width"] < notes["width"] / 2 + 1
@@ -751,7 +717,7 @@ def test_phone_gives_what_is_written_the_whole_width_and_what_is_cut_fades_out(o
     box, field = (page.locator(f"agui-chat {one}").bounding_box()["width"] for one in (".composer-box", ".input"))
     assert field > box - 24
     # Also for those who want no motion.
-    ask(page, "hello", *text("m", MARKDOWN))
+    ask(page, "hello", *begun_text(MARKDOWN))
     end(page)
     for part in (".code pre", ".table"):
         box = page.locator(f"agui-chat {part}")
@@ -764,16 +730,9 @@ def test_phone_gives_what_is_written_the_whole_width_and_what_is_cut_fades_out(o
 
 def test_rows_of_one_title_differ_in_their_time_and_say_what_waits(open_chat):
     page = open_chat()
-    rows = [
-        {
-            "thread_id": f"t{hour}",
-            "title": "Who comes today?",
-            "preview": "",
-            "updated_at": f"2026-01-02T0{hour}:00:00Z",
-        }
-        for hour in (1, 2)
-    ]
-    rows = [{**row, "unread": False, "running": False, "waiting": row["thread_id"] == "t2"} for row in rows]
+    rows = rows_of_threads("Who comes today?", "Who comes today?", running=False)
+    for hour, row in enumerate(rows, start=1):
+        row |= {"updated_at": f"2026-01-02T0{hour}:00:00Z", "waiting": hour == 2}
     page.route(re.compile(r"/agent/threads/\?"), lambda route: route.fulfill(json={"threads": rows, "next": None}))
     page.clock.set_fixed_time("2026-01-02T12:00:00Z")
     page.locator("agui-chat .header .icon-threads").click()
@@ -787,7 +746,7 @@ def test_rows_of_one_title_differ_in_their_time_and_say_what_waits(open_chat):
 
 # --- Placement
 
-PAGE = """<!doctype html>
+SHOP = """<!doctype html>
 <html lang="en">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Shop</title>
@@ -801,12 +760,12 @@ ROOM = "body { padding-inline-end: var(--agui-docked-width, 0px) }"
 
 
 @pytest.fixture
-def guest(new_page: Callable[..., Page], site, signed_in: dict):
+def guest(open_page: Callable[..., Page], site):
     """A page of a shop, with the chat as a guest."""
 
     def guest(placement: str, path: str = "shop", **options) -> Page:
-        page = new_page(storage_state=signed_in, **options)
-        body = PAGE % ("word " * 4000, placement)
+        page = open_page(None, **options)
+        body = SHOP % ("word " * 4000, placement)
         page.route("**/shop*", lambda route: route.fulfill(body=body, content_type="text/html"))
         page.goto(f"{site.url}/{path}")
         page.add_style_tag(content=ROOM)
@@ -927,7 +886,7 @@ def test_news_are_told_on_the_launcher(guest, look):
     page.evaluate(f"() => {{ {AGENT} }}")
     ask(page, "hello")
     page.get_by_role("button", name="Close").click()
-    answer(page, *text("m", "Good day."), FINISHED)
+    answer(page, *begun_text("Good day."), FINISHED)
     news = page.get_by_role("button", name="there is a new answer")
     expect(news).to_be_visible()
     look(page, "floating-closed")
@@ -945,35 +904,35 @@ def test_everything_fits_at_400_percent(open_chat, look):
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
         look(page, name, VISUAL)
         if name == "empty":
-            ask(page, "hello", *text("m", MARKDOWN))
+            ask(page, "hello", *begun_text(MARKDOWN))
             end(page)
             expect(page.locator(".prose math")).to_have_count(2)
 
 
-def test_chat_of_the_admin_has_no_finding(new_page, site, signed_in, look):
+def test_chat_of_the_admin_has_no_finding(open_page, look, modes):
     """Beside Django's own page, which is not ours to judge."""
-    page = new_page(f"{site.url}/admin/users/user/", storage_state=signed_in, bypass_csp=True)
+    page = open_page("/admin/users/user/", bypass_csp=True)
     page.get_by_role("button", name="Open the chat").click()
     expect(message_box(page)).to_be_visible()
-    for mode, rules in in_modes(page, list(MODES)):
+    for mode, rules in in_modes(page, modes):
         look(page, f"admin-{mode}", rules, within="agui-chat")
 
 
-def test_sign_in_has_no_finding(new_page, site, look):
+def test_sign_in_has_no_finding(new_page, site, look, modes):
     page = new_page(site.url, bypass_csp=True)
     page.get_by_label("Username").fill("nobody")
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_be_visible()
-    for mode, rules in in_modes(page, list(MODES)):
+    for mode, rules in in_modes(page, modes):
         look(page, f"login-{mode}", rules)
 
 
 # --- Languages
 
 
-def test_words_of_the_page_win_over_those_of_the_language(new_page, site, signed_in):
-    page = new_page(storage_state=signed_in)
+def test_words_of_the_page_win_over_those_of_the_language(open_page, site):
+    page = open_page(None)
     page.add_init_script("""document.addEventListener("readystatechange", () => {
         document.documentElement.lang = "de-AT";
         const strings = JSON.stringify({ send: "Los", placeholder: "Ihre Bestellung" });
@@ -986,34 +945,25 @@ def test_words_of_the_page_win_over_those_of_the_language(new_page, site, signed
     assert page.locator("agui-chat").evaluate("e => e.strings.lang") == "de-AT"
 
 
-# --- What the browser forbids
+# --- Paper
 
 
-def paper(page: Page) -> None:
-    """Let the page be as it is while the browser prints it."""
-    page.emulate_media(media="print", color_scheme="dark")
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-
-
-def test_print_has_the_whole_conversation_and_nothing_to_press(new_page, site, signed_in):
-    page = new_page(storage_state=signed_in)
+def test_print_has_the_whole_conversation_and_nothing_to_press(open_page, site):
+    page = open_page(None)
     with page.expect_response("**/page/print*.js"):
         page.goto(site.url)
     open_thread(page, 200)
     expect(page.locator(".message")).to_have_count(20)
     assert len(re.findall(rb"/Type /Page\b", page.pdf())) > 8
     expect(page.locator(".message")).to_have_count(20)  # as before
-    push = open_stream(page)
     text = "[here](https://example.com/a) and <https://example.com/b>\n\n```js\n" + "word " * 90 + "\n```\n"
     for words in ("much to do " * 20, "x" * 200):
         text += f"\n| What | Day |\n|---|---|\n| {words} | Wednesday |\n"
-    push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
-    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text})
-    push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    show_answer(page, text)
     code = page.locator(".code pre").last
     expect(code).to_be_visible()
-    finished(page)
-    paper(page)
+    page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(page.locator(".message")).to_have_count(202)
     assert page.locator("agui-chat button").filter(visible=True).count() == 0
     for part in (".composer", ".header"):

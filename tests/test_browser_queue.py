@@ -1,10 +1,10 @@
 """Messages that users send while the agent works, in a real Chromium: rows above the input, and places in the log."""
 
 import re
-from collections.abc import Callable, Iterator
 
 import pytest
 from pages import (
+    PHONE,
     Page,
     Route,
     expect,
@@ -16,71 +16,19 @@ from pages import (
     stored,
     stored_texts,
 )
-from servers import LiveProject, serve
 
 pytestmark = pytest.mark.browser
 
-# "work" calls a tool, and its step ends when the test says so, as does a "slow" answer; "fail" fails then.
-MODEL = """
-import asyncio
-from pathlib import Path
-
-from pydantic_ai.models.function import DeltaToolCall, FunctionModel
-
-gate = Path(__file__).with_suffix(".gate")
-
-
-async def answer(messages, info):
-    before = gate.stat().st_mtime_ns
-    prompts = []
-    for message in messages:
-        new = [part.content for part in message.parts if part.part_kind == "user-prompt"]
-        prompts = [] if message.kind == "response" else [*prompts, *new]
-    # What the page says of itself is no message.
-    read = " + ".join(text for text in prompts if not text.startswith("<"))
-    if read.startswith("work"):
-        yield "Looking."
-        yield {1: DeltaToolCall("list_tasks", "{}", tool_call_id=f"c{len(messages)}")}
-    elif read.startswith("ask"):
-        yield {0: DeltaToolCall("delete_finished_tasks", "{}", tool_call_id=f"d{len(messages)}")}
-    else:
-        yield f"Read: {read or 'nothing new'}."
-    if not read.startswith(("work", "slow", "fail", "ask")):
-        return
-    while gate.stat().st_mtime_ns == before:
-        await asyncio.sleep(0.03)
-    if read.startswith("fail"):
-        raise RuntimeError("no")
-
-
-model = FunctionModel(stream_function=answer)
-"""
-PHONE = {"viewport": {"width": 380, "height": 700}, "has_touch": True, "is_mobile": True}
-
-
-@pytest.fixture(scope="session")
-def queue_project(site: LiveProject) -> Iterator[LiveProject]:
-    (site.path / "waiting.py").write_text(MODEL)
-    (site.path / "waiting.gate").touch()
-    with serve(site.path, AGENT_MODEL="python:waiting.model") as live:
-        yield live
-
 
 @pytest.fixture
-def go_on(queue_project: LiveProject) -> Callable[[], None]:
-    """End the step that waits, once it has been seen."""
-    return (queue_project.path / "waiting.gate").touch
+def page(scripted: Page) -> Page:
+    return scripted
 
 
-@pytest.fixture
-def page(new_page: Callable[..., Page], queue_project: LiveProject, signed_in: dict) -> Page:
-    return new_page(queue_project.url, storage_state=signed_in)
-
-
-def begin(page: Page, text: str, shown: str = "Looking.") -> None:
-    """Let the agent work until the test lets it go on."""
-    say(page, text)
-    expect(page.locator(".assistant").last).to_contain_text(shown)
+def begin(page: Page, step: str, shown: str | None = None) -> None:
+    """Let the agent work until the test lets it go on: it tells what it has read."""
+    say(page, f"queue {step}")
+    expect(page.locator(".assistant").last).to_contain_text(f"Read: queue {step}." if shown is None else shown)
 
 
 def write(page: Page, *texts: str, key: str = "Enter") -> None:
@@ -135,7 +83,7 @@ def without_call(shown: list[str]) -> list[str]:
 
 
 def test_messages_wait_and_begin_the_next_run_together(page, go_on):
-    begin(page, "slow", "Read: slow.")
+    begin(page, "slow")
     message_box(page).fill("one")
     choice = page.get_by_role("group", name="When the agent reads it")
     expect(choice.get_by_role("button")).to_have_text(
@@ -164,19 +112,19 @@ def test_messages_wait_and_begin_the_next_run_together(page, go_on):
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     page.reload()
     expect(texts(page)).to_have_text(["one", "3"])
-    expect(page.locator(".assistant").last).to_contain_text("Read: slow.")
+    expect(page.locator(".assistant").last).to_contain_text("Read: queue slow.")
     go_on()
-    expect(bubbles(page)).to_have_text(["slow", "one", "3"])
+    expect(bubbles(page)).to_have_text(["queue slow", "one", "3"])
     expect(page.locator(".assistant .prose").last).to_have_text("Read: one + 3.")
     finished(page)
     expect(rows(page)).to_have_count(0)
     expect(page.get_by_role("toolbar", name="This answer")).to_have_count(2)
-    assert stored_texts(page, "user") == ["slow", "one", "3"]
+    assert stored_texts(page, "user") == ["queue slow", "one", "3"]
 
 
 def test_agent_reads_a_message_between_two_steps_and_it_stays_there(page, go_on):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    begin(page, "work")
+    begin(page, "work", "Looking.")
     write(page, "Only ten", key="Control+Enter")
     expect(row(page, "Only ten")).to_contain_text("At the next step")
     write(page, "And then")
@@ -186,7 +134,7 @@ def test_agent_reads_a_message_between_two_steps_and_it_stays_there(page, go_on)
         later.click()
     expect(later).to_have_attribute("aria-pressed", "true")
     go_on()
-    order = ["work", "Looking.", "Only ten", "Read while it worked", "And then", "Read while it worked"]
+    order = ["queue work", "Looking.", "Only ten", "Read while it worked", "And then", "Read while it worked"]
     order += ["Read: Only ten + And then."]
     expect(page.locator(".assistant .prose").last).to_have_text("Read: Only ten + And then.")
     finished(page)
@@ -207,11 +155,11 @@ def test_agent_reads_a_message_between_two_steps_and_it_stays_there(page, go_on)
     finished(page)
     expect(page.locator(".in-run")).to_have_count(2)
     assert places(page)[-3:] == order[-3:]
-    assert stored_texts(page, "user") == ["work", "Only ten", "And then"]
+    assert stored_texts(page, "user") == ["queue work", "Only ten", "And then"]
 
 
-def test_two_tabs_and_a_phone_see_one_queue(new_page, page, go_on, queue_project, signed_in):
-    begin(page, "slow", "Read: slow.")
+def test_two_tabs_and_a_phone_see_one_queue(new_page, page, go_on, scripted_project, signed_in):
+    begin(page, "slow")
     tab = page.context.new_page()
     tab.goto(page.url)
     phone = new_page(page.url, storage_state=signed_in, **PHONE)
@@ -245,22 +193,22 @@ def test_two_tabs_and_a_phone_see_one_queue(new_page, page, go_on, queue_project
         assert other.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     go_on()
     for other in pages:
-        expect(bubbles(other)).to_have_text(["slow", "three", "2"])
+        expect(bubbles(other)).to_have_text(["queue slow", "three", "2"])
         expect(other.locator(".assistant .prose").last).to_have_text("Read: three + 2.")
         expect(rows(other)).to_have_count(0)
         finished(other)
 
 
 @pytest.mark.parametrize("end", ["failed", "stopped", "interrupted"])
-def test_messages_of_a_run_that_ends_badly_are_kept_and_offered(page, go_on, queue_project, end):
-    begin(page, "fail" if end == "failed" else "slow", "Read: ")
+def test_messages_of_a_run_that_ends_badly_are_kept_and_offered(page, go_on, scripted_project, end):
+    begin(page, "fail" if end == "failed" else "slow")
     write(page, "one")
     write(page, "two", key="Control+Enter")
     if end == "failed":
         go_on()
     elif end == "interrupted":
-        queue_project.kill()
-        queue_project.start()
+        scripted_project.kill()
+        scripted_project.start()
     else:
         page.get_by_role("button", name="Stop", exact=True).click()
     held = page.locator(".waiting-head")
@@ -279,7 +227,7 @@ def test_messages_of_a_run_that_ends_badly_are_kept_and_offered(page, go_on, que
 
 
 def test_message_can_stop_the_run_and_take_its_place(page, go_on):
-    begin(page, "slow", "Read: slow.")
+    begin(page, "slow")
     write(page, "later")
     message_box(page).fill("now")
     button(page, "Stop and send").click()
@@ -287,12 +235,12 @@ def test_message_can_stop_the_run_and_take_its_place(page, go_on):
     # What had waited follows it.
     expect(page.locator(".assistant .prose").last).to_have_text("Read: later.")
     finished(page)
-    expect(bubbles(page)).to_have_text(["slow", "now", "later"])
+    expect(bubbles(page)).to_have_text(["queue slow", "now", "later"])
     expect(rows(page)).to_have_count(0)
 
 
 def test_message_without_a_network_is_kept_and_sent_once(page, go_on):
-    begin(page, "slow", "Read: slow.")
+    begin(page, "slow")
     page.route("**/messages/", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
     message_box(page).fill("one")
     message_box(page).press("Enter")
@@ -307,11 +255,11 @@ def test_message_without_a_network_is_kept_and_sent_once(page, go_on):
     go_on()
     expect(page.locator(".assistant .prose").last).to_have_text("Read: one.")
     finished(page)
-    assert stored_texts(page, "user") == ["slow", "one"]
+    assert stored_texts(page, "user") == ["queue slow", "one"]
 
 
 def test_no_more_wait_than_may_and_none_where_the_server_keeps_none(page, go_on):
-    begin(page, "slow", "Read: slow.")
+    begin(page, "slow")
     write(page, *(f"m{number}" for number in range(10)))
     message_box(page).fill("one too many")
     message_box(page).press("Enter")
@@ -326,7 +274,7 @@ def test_no_more_wait_than_may_and_none_where_the_server_keeps_none(page, go_on)
     message_box(page).fill("")
     new_chat(page)
     page.route("**/messages/", lambda route: route.fulfill(status=404, json={"error": "not_found"}))
-    begin(page, "slow", "Read: slow.")
+    begin(page, "slow")
     message_box(page).fill("one")
     message_box(page).press("Enter")
     expect(page.locator(".queued")).to_contain_text("one")
@@ -347,11 +295,11 @@ def test_message_beside_an_open_question_is_the_answer_and_what_waits_follows(pa
     say(page, "No, not yet")
     expect(page.locator(".assistant .prose").last).to_have_text("Read: one.")
     finished(page)
-    assert stored_texts(page, "user") == ["ask", "No, not yet", "one"]
+    assert stored_texts(page, "user") == ["queue ask", "No, not yet", "one"]
 
 
 def test_page_that_sends_waits_for_the_answer_to_its_own_message(page, go_on):
-    begin(page, "slow", "Read: slow.")
+    begin(page, "slow")
     page.evaluate(
         """() => {
             const chat = document.querySelector("agui-chat");
@@ -374,7 +322,7 @@ def test_page_that_sends_waits_for_the_answer_to_its_own_message(page, go_on):
 
 
 def test_message_that_comes_after_the_end_of_the_run_has_its_own_end(page, go_on):
-    begin(page, "slow", "Read: slow.")
+    begin(page, "slow")
     held: list[Route] = []
     page.route("**/messages/", lambda r: held.append(r) if r.request.method == "POST" else r.continue_())
     page.evaluate("() => { window.outcome = document.querySelector('agui-chat').send('one'); }")
@@ -387,7 +335,7 @@ def test_message_that_comes_after_the_end_of_the_run_has_its_own_end(page, go_on
 
 
 def test_files_wait_with_their_message(page, go_on):
-    begin(page, "slow", "Read: slow.")
+    begin(page, "slow")
     notes = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"buy milk"}
     page.locator("input[type=file]").set_input_files([notes])
     expect(page.locator(".tray .file")).to_have_attribute("data-status", "ready")

@@ -2,46 +2,29 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from conftest import MANUAL
-from pages import Page, answers, drawn, expect, finished, first, message_box, new_chat, say, stored, thread_id
-from servers import LiveProject, serve
+from page_events import keep_thread
+from pages import (
+    Page,
+    answers,
+    drawn,
+    expect,
+    finished,
+    first,
+    hold,
+    message_box,
+    new_chat,
+    runs_of,
+    say,
+    stored,
+    thread_id,
+)
+from servers import LiveProject
 
 pytestmark = pytest.mark.browser
-
-# Calls the tools that a message names as JSON, then says what they gave; "slow" waits before it does.
-MODEL = """
-import asyncio
-import json
-from pathlib import Path
-
-from pydantic_ai.models.function import DeltaToolCall, FunctionModel
-
-
-async def answer(messages, info):
-    parts = messages[-1].parts
-    results = [part for part in parts if part.part_kind == "tool-return" and parts[-1].part_kind != "user-prompt"]
-    prompts = [p.content for m in messages for p in m.parts if p.part_kind == "user-prompt"]
-    if results:
-        for part in results:
-            yield f"{part.tool_name} gave {part.content} | "
-        return
-    if not prompts[-1].startswith("["):
-        yield "Hello."
-        return
-    for index, (name, arguments) in enumerate(json.loads(prompts[-1])):
-        if name == "wait":
-            while not Path(__file__).with_name(arguments).exists():
-                await asyncio.sleep(0.01)
-            continue
-        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        yield {index: DeltaToolCall(name, text, tool_call_id=f"c{len(messages)}-{index}")}
-
-
-model = FunctionModel(stream_function=answer)
-"""
 
 TOOLS = """
 customElements.whenDefined("agui-chat").then(() => {
@@ -67,20 +50,12 @@ customElements.whenDefined("agui-chat").then(() => {
 """
 
 
-@pytest.fixture(scope="module")
-def paged_project(site: LiveProject) -> Iterator[LiveProject]:
-    """The same project, served by another process with the model above."""
-    (site.path / "paged.py").write_text(MODEL)
-    with serve(site.path, AGENT_MODEL="python:paged.model") as live:
-        yield live
-
-
 @pytest.fixture
-def tools(new_page: Callable[..., Page], paged_project: LiveProject, signed_in: dict) -> Page:
+def tools(new_page: Callable[..., Page], scripted_project: LiveProject, signed_in: dict) -> Page:
     """A signed-in page that registers the tools above."""
     page = new_page(storage_state=signed_in)
     page.context.add_init_script(TOOLS)
-    page.goto(paged_project.url)
+    page.goto(scripted_project.url)
     return page
 
 
@@ -124,8 +99,7 @@ def test_page_has_the_systems_colours_until_the_example_changes_the_theme_for_go
     for scheme in ("dark", "light"):
         chat.emulate_media(color_scheme=scheme)
         assert (panel.evaluate(RED) > 128) == (scheme == "light")
-    bodies: list[dict] = []
-    chat.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
+    bodies = runs_of(chat)
     language = chat.evaluate("document.documentElement.lang")
     say(chat, "use the dark theme")
     expect(card(chat, "Change the theme")).to_have_attribute("data-status", "success")
@@ -145,8 +119,7 @@ def test_page_has_the_systems_colours_until_the_example_changes_the_theme_for_go
 
 
 def test_page_looks_busy_until_its_tools_have_given_what_they_return(tools):
-    held: list = []
-    tools.route("**/page-turn*.js", lambda route: held.append(route))
+    held = hold(tools, "**/page-turn*.js")
     with tools.expect_request("**/page-turn*.js"):
         call(tools, ("echo", {"text": "hi"}))
     drawn(tools)
@@ -182,7 +155,7 @@ def test_handler_that_hangs_is_stopped_and_the_user_goes_on(tools):
     tools.reload()
     expect(card(tools, "Hang")).to_have_attribute("data-status", "left")
     say(tools, "hello")
-    expect(tools.locator(".assistant .prose", has_text="Hello.")).to_be_visible()
+    expect(tools.locator(".assistant .prose", has_text="end.")).to_be_visible()
     assert counted(tools, "hang") == 1
 
 
@@ -218,7 +191,7 @@ def test_destructive_tool_is_asked_about_in_its_card(tools):
     expect(tools.get_by_role("alert")).to_be_visible()
     tools.evaluate("document.querySelector('agui-chat').unregisterTool('add_task')")
     say(tools, "hello")
-    expect(tools.locator(".assistant .prose", has_text="Hello.")).to_be_visible()
+    expect(tools.locator(".assistant .prose", has_text="end.")).to_be_visible()
 
 
 def test_tools_of_page_and_server_are_answered_together(tools):
@@ -227,8 +200,7 @@ def test_tools_of_page_and_server_are_answered_together(tools):
     expect(card(tools, "Echo")).to_have_attribute("data-status", "success")
     tools.reload()
     expect(card(tools, "Echo")).to_have_attribute("data-status", "success")
-    bodies: list[dict] = []
-    tools.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
+    bodies = runs_of(tools)
     card(tools, "Delete finished").get_by_role("button", name="Approve").click()
     assert not bodies
     assert counted(tools, "wipe") == 0
@@ -243,15 +215,15 @@ def test_tools_of_page_and_server_are_answered_together(tools):
 # --- Reloads, tabs, and pages that know nothing
 
 
-def test_call_that_comes_after_a_reload_is_answered_once_and_by_one_tab(tools, paged_project):
+def test_call_that_comes_after_a_reload_is_answered_once_and_by_one_tab(tools, scripted_project):
     call(tools, ("wait", "reloaded"), ("echo", {}))
     thread = thread_id(tools)
     other = tools.context.new_page()
-    other.goto(f"{paged_project.url}/?thread={thread}")
+    other.goto(f"{scripted_project.url}/?thread={thread}")
     tools.reload()
     expect(tools.get_by_role("button", name="Stop")).to_be_visible()
     expect(other.get_by_role("button", name="Stop")).to_be_visible()
-    (paged_project.path / "reloaded").touch()
+    (scripted_project.path / "reloaded").touch()
     expect(tools.locator(".assistant .prose", has_text="echo gave")).to_be_visible()
     expect(other.locator(".assistant .prose", has_text="echo gave")).to_be_visible()
     assert counted(tools, "echo") == 1
@@ -265,10 +237,10 @@ def test_tool_that_leaves_the_page_does_so_once(tools):
     assert counted(tools, "leave") == 1
 
 
-def test_page_without_the_tool_or_with_another_call_goes_on(tools, new_page, signed_in, paged_project):
+def test_page_without_the_tool_or_with_another_call_goes_on(tools, new_page, signed_in, scripted_project):
     call(tools, ("hang", {}), ("delete_finished_tasks", {}))
     hangs(tools)
-    other = new_page(f"{paged_project.url}/?thread={thread_id(tools)}", storage_state=signed_in)
+    other = new_page(f"{scripted_project.url}/?thread={thread_id(tools)}", storage_state=signed_in)
     deny(other.locator(".question"))
     expect(card(other, "Hang")).to_have_attribute("data-status", "failed")
     expect(other.locator(".assistant .prose", has_text="This page has no tool")).to_be_visible()
@@ -276,18 +248,17 @@ def test_page_without_the_tool_or_with_another_call_goes_on(tools, new_page, sig
     new_chat(tools)
     call(tools, ("hang", {}))
     hangs(tools, times=2)
-    other.goto(f"{paged_project.url}/?thread={thread_id(tools)}")
+    other.goto(f"{scripted_project.url}/?thread={thread_id(tools)}")
     expect(card(other, "Hang")).to_have_attribute("data-status", "left")
     say(other, "hello")
-    expect(other.locator(".assistant .prose", has_text="Hello.")).to_be_visible()
+    expect(other.locator(".assistant .prose", has_text="end.")).to_be_visible()
 
 
 # --- State, context, and what comes early
 
 
 def test_state_is_set_sent_and_told_without_loops(chat):
-    bodies: list[dict] = []
-    chat.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
+    bodies = runs_of(chat)
     chat.evaluate("""() => {
         const chat = document.querySelector("agui-chat");
         window.told = [];
@@ -307,8 +278,8 @@ def test_state_is_set_sent_and_told_without_loops(chat):
     chat.wait_for_function("() => JSON.stringify(told.at(-1)) === '{}'")
 
 
-def test_what_a_page_sets_before_the_element_is_defined_counts(new_page, signed_in, site):
-    page = new_page(storage_state=signed_in)
+def test_what_a_page_sets_before_the_element_is_defined_counts(open_page, site):
+    page = open_page(None)
     page.add_init_script("""document.addEventListener("readystatechange", () => {
         const chat = document.querySelector("agui-chat");
         if (!chat || chat.threadId !== undefined) return;
@@ -316,8 +287,7 @@ def test_what_a_page_sets_before_the_element_is_defined_counts(new_page, signed_
         chat.state = { category: "early" };
         chat.getContext = () => [{ description: "When", value: "early" }];
     }, { once: true })""")
-    bodies: list[dict] = []
-    page.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
+    bodies = runs_of(page)
     page.goto(site.url)
     say(page, "early")
     expect(card(page, "Early")).to_have_attribute("data-status", "success")
@@ -335,8 +305,7 @@ def test_examples_of_the_manual_do_what_they_say(chat):
     message_box(chat).fill("hi")
     chat.get_by_role("button", name="Shout").click()
     expect(message_box(chat)).to_have_value("HI")
-    bodies: list[dict] = []
-    chat.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
+    bodies = runs_of(chat)
     say(chat, "show_task task_id=8")
     expect(card(chat, "Show a task")).to_have_attribute("data-status", "failed")
     finished(chat)
@@ -353,11 +322,9 @@ def test_examples_of_the_manual_do_what_they_say(chat):
 
 def test_forged_events_and_histories_run_nothing(chat):
     """A server, or a history, that tells of calls which nobody made."""
-    thread: dict = {"pending": [], "state": {}, "running": False, "title": ""}
-    chat.route(re.compile(r"/agent/threads/[^/]+/$"), lambda route: route.fulfill(json=thread))
     for name in ("__proto__", "constructor", "set_theme"):
         call = {"id": name, "type": "function", "function": {"name": name, "arguments": '{"theme": "dark"}'}}
-        thread |= {"messages": [{"id": "a", "role": "assistant", "toolCalls": [call]}], "pending_calls": [name]}
+        keep_thread(chat, {"id": "a", "role": "assistant", "toolCalls": [call]}, pending_calls=[name])
         chat.evaluate("name => document.querySelector('agui-chat').openThread(`forged-${name}`)", name)
         expect(chat.locator(".tool")).to_have_attribute("data-status", "left")
         assert chat.evaluate("document.documentElement.dataset.theme") is None

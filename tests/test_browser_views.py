@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from page_events import shown
 from pages import Browser, Page, Route, drawn, expect, finished, new_chat, open_stream, say
-from servers import LiveProject, serve, wait_until
+from servers import LiveProject, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -15,56 +16,15 @@ CARD = """{% load agui_views %}
 <p>For <b>{{ customer }}</b>, <a href="/orders/{{ number }}/">details</a></p>
 <button {% call_tool "cancel_order" number=number %}>Cancel the order</button>
 """
-MODEL = """
-import re
-
-from pydantic_ai import RunContext
-from pydantic_ai.models.function import DeltaToolCall, FunctionModel
-
-from agui import AgentDeps, show_view, tool
-from assistant.tools import registry
-
-
-@tool(registry, read_only=True)
-async def show_order(ctx: RunContext[AgentDeps], number: int) -> str:
-    "Show an order."
-    await show_view(ctx, "shop/order_card.html", {"number": number, "customer": "<i>Ada</i>"}, title="Order")
-    return "The user sees it."
-
-
-@tool(registry, destructive=True, confirm="Cancel the order?")
-def cancel_order(number: int) -> str:
-    "Cancel an order."
-    return f"Order {number} is cancelled."
-
-
-async def answer(messages, info):
-    last = messages[-1].parts[-1]
-    if last.part_kind == "tool-return":
-        yield str(last.content)
-    elif called := re.search(r"\\((\\w+) (\\{.*\\})\\)$", str(last.content)):
-        yield {0: DeltaToolCall(called[1], called[2], tool_call_id=f"c{len(messages)}")}
-    else:
-        yield {0: DeltaToolCall("show_order", '{"number": 7}', tool_call_id=f"s{len(messages)}")}
-
-
-model = FunctionModel(stream_function=answer)
-"""
-
-
-@pytest.fixture(scope="module")
-def viewing_project(site: LiveProject) -> Iterator[LiveProject]:
-    (site.path / "viewing.py").write_text(MODEL)
-    folder = site.path / "assistant/templates/shop"
-    folder.mkdir()
-    (folder / "order_card.html").write_text(CARD)
-    with serve(site.path, AGENT_MODEL="python:viewing.model") as live:
-        yield live
 
 
 @pytest.fixture
-def viewing(new_page, viewing_project: LiveProject, signed_in: dict) -> Page:
-    return new_page(viewing_project.url, storage_state=signed_in)
+def viewing(scripted: Page, scripted_project: LiveProject) -> Page:
+    """A page whose project has the template of the card."""
+    folder = scripted_project.path / "assistant/templates/shop"
+    folder.mkdir(exist_ok=True)
+    (folder / "order_card.html").write_text(CARD)
+    return scripted
 
 
 def card(page: Page):
@@ -162,10 +122,9 @@ window.ready = ask("ui/initialize").then(() => tell("ui/notifications/initialize
 ORDER = {"tool": "cancel_order", "arguments": '{"number": 7}', "label": "Cancel"}
 
 
-def shown(html: str, **content: object) -> dict:
+def view(html: str, **content: object) -> dict:
     card = {"title": "Order", "html": html, "text": "Its text", "lang": "en", "dir": "ltr", "actions": [ORDER]}
-    about = {"messageId": "v1", "activityType": "view"}
-    return {"type": "ACTIVITY_SNAPSHOT", "content": card | content, **about}
+    return shown("view", card | content, "v1")
 
 
 @pytest.fixture
@@ -195,7 +154,7 @@ def test_html_that_was_not_escaped_does_nothing(watched: Page, policy: str):
     asked: list[str] = []
     # What a policy refuses is no request yet.
     watched.route("**/agent/threads/?*", lambda route: (asked.append(route.request.url), route.abort()))
-    push(shown(HOSTILE_HTML, lang="ar", dir="rtl"))
+    push(view(HOSTILE_HTML, lang="ar", dir="rtl"))
     inside = card(watched)
     expect(inside.get_by_role("main")).to_have_attribute("lang", "ar")
     expect(inside.get_by_role("heading")).to_have_css("direction", "rtl")
@@ -218,7 +177,7 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     watched.evaluate(
         "() => { document.querySelector('agui-chat').sendMessage = (text) => (window.sent ??= []).push(text) > 0; }"
     )
-    push(shown("<p>x</p>"))
+    push(view("<p>x</p>"))
     frame = watched.locator(".activity iframe")
     expect(watched.locator(".view")).to_have_attribute("data-open", "")
     app = watched.frames[-1]
@@ -303,7 +262,7 @@ def test_frame_that_goes_elsewhere_gets_nothing_and_is_closed(watched: Page, spe
     watched.route("**/held/", lambda route: None)
     watched.route("**/elsewhere/", lambda route: route.fulfill(**elsewhere))
     with watched.expect_console_message(lambda message: "its card" in message.text):
-        push(shown("<p>its card</p>"))
+        push(view("<p>its card</p>"))
     told: list[str] = []
     watched.on("console", lambda message: told.append(message.text))
     expect(watched.locator(".view-text")).to_be_hidden()
@@ -316,16 +275,16 @@ def test_frame_that_goes_elsewhere_gets_nothing_and_is_closed(watched: Page, spe
 def test_without_a_frame_the_card_is_its_text(chat: Page):
     push = open_stream(chat)
     chat.route("**/agent/views/frame/", lambda route: route.fulfill(status=401, body="{}"))
-    push(shown("<p>x</p>"))
+    push(view("<p>x</p>"))
     expect(chat.locator(".view-text")).to_have_text("Its text")
     new_chat(chat)
     push = open_stream(chat)
     chat.locator("agui-chat").evaluate("chat => chat.removeAttribute('data-view-frame-url')")
-    push(shown("<p>x</p>", text=""))
+    push(view("<p>x</p>", text=""))
     expect(chat.locator(".view-text")).to_have_text("Order")
     expect(chat.locator(".activity iframe")).to_have_count(0)
     # What is no view is shown as any other activity of which the page knows nothing.
     new_chat(chat)
     push = open_stream(chat)
-    push({**shown(""), "content": {"title": "Order"}})
+    push(shown("view", {"title": "Order"}))
     expect(chat.locator(".activity details")).to_be_visible()
