@@ -163,8 +163,8 @@ async def test_users_at_the_same_time_are_kept_apart(client: Client, other_clien
 # --- What goes wrong
 
 
-@pytest.mark.parametrize("lost", ["permission", "account"])
-async def test_a_right_counts_as_it_is_at_the_call(user, asked: Asked, lost):
+@pytest.mark.parametrize(("name", "lost"), [("for_some", "permission"), ("who", "account")])
+async def test_a_right_counts_as_it_is_at_the_call(user, asked: Asked, name, lost):
     @tool(asked.registry)
     def take_away() -> str:
         """Take the user's right away in the middle of the run."""
@@ -175,7 +175,7 @@ async def test_a_right_counts_as_it_is_at_the_call(user, asked: Asked, lost):
         return "gone"
 
     await user.user_permissions.aadd(await Permission.objects.aget(codename="view_group"))
-    parts = await asked.run(*[call(name, _id=name) for name in ("for_some", "take_away")], call("for_some", _id="c"))
+    parts = await asked.run(call(name, _id="c1"), call("take_away"), call(name, _id="c2"))
     assert [part.outcome for part in parts] == ["success", "success", "denied"]
     assert urls.effects == ["who by ada"]
 
