@@ -432,7 +432,7 @@ def test_fork_leads_to_its_source(browser):
         ("milk", ["t0", "t1"]),
         ("milk berlin", ["t0"]),
         ("berlin MILK", ["t0"]),
-        ("user1 milk", ["t1"]),
+        ("SER1 milk", ["t1"]),
         ("milk nobody", []),
         ("100%", ["t1"]),
         ("GROCERIES", ["t1"]),

@@ -26,6 +26,7 @@ def nothing_was_logged(monkeypatch) -> None:
 def test_whatever_is_gone_is_logged_and_the_server_answers(tmp_path: Path):
     environment = {**os.environ, "DATABASE_URL": f"sqlite:///{tmp_path}/hiding.sqlite3", "DEBUG": "True"}
     environment |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "LOG_LEVEL": "INFO"}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     done = subprocess.run(
         [sys.executable, "-B", "-m", "tests.hiding"],
         env=environment,
