@@ -43,7 +43,7 @@ def installed(project: Path) -> dict[str, str]:
 
 
 def declared(project: Path) -> list[str]:
-    return requirements(project, "--group", "dev")
+    return requirements(project, "dev")
 
 
 @pytest.mark.nightly
@@ -146,7 +146,7 @@ def test_an_unknown_extra_is_named(bake, furnish):
     furnish(project)
     done = make(project, "setup", "EXTRAS=postgresql redis")
     assert done.returncode
-    assert "There is no extra postgresql, only postgres, redis" in done.stderr
+    assert "There is no extra or group postgresql, only postgres, redis" in done.stderr
 
 
 @pytest.mark.nightly

@@ -157,7 +157,7 @@ def test_slug_is_refused_and_leaves_nothing(run_cli, tmp_path: Path, slug: str):
 def test_every_package_that_the_project_needs_is_pinned(rendered):
     """The pins are what post_gen_project.py compares the slug with."""
     project = rendered["demo"]
-    lines = requirements(project, "--group", "dev", *extras_of(project))
+    lines = requirements(project, "dev", *extras_of(project))
     needed = {re.split(r"[^\w-]", line)[0] for line in lines}
     pins = {line.split("==")[0] for line in (rendered["demo"] / "constraints.txt").read_text().splitlines()}
     assert needed - pins == set()
