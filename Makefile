@@ -135,8 +135,8 @@ clean: ## Remove what these commands made
 	$(call install,demo dev install,--constraint $(PINS))
 	$(call generate,.demo/dev,parts=everything engine=source)
 	@cd .demo/dev/my_assistant && python="$(CURDIR)/$(BIN)/python" && \
-		$$python requirements.py --group dev $(EXTRAS) > "$(CURDIR)/.venv/engine.txt" && \
-		$$python requirements.py --only-group evals > "$(CURDIR)/.venv/evals.txt"
+		$$python requirements.py dev $(EXTRAS) > "$(CURDIR)/.venv/engine.txt" && \
+		$$python requirements.py evals > "$(CURDIR)/.venv/evals.txt"
 	@$(call install_into,$(BIN),-r .venv/requirements.txt -r .venv/engine.txt --constraint $(PINS))
 	@$(call install_into,$(BIN),-r .venv/evals.txt --no-deps --constraint $(PINS))
 	@$(call install_into,$(BIN),--editable ./engine --no-deps)

@@ -178,7 +178,7 @@ def make_environment(rendered: dict[str, Path], *others: str) -> Path:
     """The same with other packages; kept until the requirements change."""
     wanted: dict[str, None] = {}
     for project in rendered.values():
-        wanted |= dict.fromkeys(requirements(project, "--group", "dev", *extras_of(project)))
+        wanted |= dict.fromkeys(requirements(project, "dev", *extras_of(project)))
     wanted |= dict.fromkeys(others)
     constraints = rendered["demo"] / "constraints.txt"
     text = "\n".join([sys.version, *wanted, constraints.read_text()])

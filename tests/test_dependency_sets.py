@@ -31,7 +31,7 @@ def installed(project: Path) -> dict[str, str]:
 
 
 def declared(project: Path) -> list[str]:
-    return requirements(project, "--group", "dev")
+    return requirements(project, "dev")
 
 
 @pytest.mark.nightly
@@ -112,7 +112,7 @@ def test_extras_are_installed_into_an_environment_that_is_there(bake_furnished):
     assert "redis>=" in asked
     assert "Installing" not in make(project, "setup").stdout
     said = make(project, "setup", "EXTRAS=postgresql redis", status=2).stderr
-    assert "There is no extra postgresql, only postgres, redis" in said
+    assert "There is no extra or group postgresql, only postgres, redis" in said
 
 
 @pytest.mark.nightly

@@ -27,7 +27,7 @@ def test_make_eval_prints_a_table_and_fails_under_the_threshold(bake_furnished):
 
 def test_the_installation_gains_nothing_by_the_evals(rendered):
     project = rendered["demo"]
-    assert not any("evals" in line for line in requirements(project, "--group", "dev", *extras_of(project)))
+    assert not any("evals" in line for line in requirements(project, "dev", *extras_of(project)))
 
 
 @pytest.mark.engine
@@ -36,6 +36,6 @@ def test_what_the_evals_need_is_there_or_installed_with_them(rendered, bake, env
     """They are installed without what they ask for, and `evaluate` imports all of it."""
     project = bake(parts=parts)
     evals = tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())["dependency-groups"]["evals"]
-    there = requirements(project, "--group", "dev")
+    there = requirements(project, "dev")
     named = {Requirement(line).name for line in evals}
     assert closure(environment, evals) - closure(environment, there) - named == set()

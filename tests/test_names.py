@@ -170,7 +170,7 @@ def test_answer_is_refused_and_leaves_nothing(refusal, case: tuple[str, str, str
 def test_every_package_that_the_project_needs_is_pinned(rendered):
     """The pins are what post_gen_project.py compares the slug with."""
     project = rendered["demo"]
-    lines = requirements(project, "--group", "dev", *extras_of(project))
+    lines = requirements(project, "dev", *extras_of(project))
     needed = {re.split(r"[^\w-]", line)[0] for line in lines}
     pins = {line.split("==")[0] for line in (project / "constraints.txt").read_text().splitlines()}
     assert needed - pins == set()

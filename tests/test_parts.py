@@ -10,6 +10,7 @@ from conftest import ENGINE, ROOT
 from daily import at_night
 from packaging.requirements import Requirement
 from projects import make, program
+from servers import Client, serve
 
 pytestmark = pytest.mark.engine
 CONTRIB = ENGINE / "contrib"
@@ -19,7 +20,11 @@ MINIMAL = ["admin", "bundle", "charts", "demo", "pacing", "redis"]
 STANDARD = ["attachments", "dashboard", "documents", "evals", "export", "fast", "feedback", "formulas", "queue"]
 STANDARD = sorted([*MINIMAL, *STANDARD, "spending", "titles"])
 # Parts that another one can't do without.
-NEEDED = {"dashboard": ["admin"], "durable": ["redis"], "terminal": ["client"]}
+NEEDED = {
+    name: re.findall(r"agui\.contrib\.(\w+)", needs)
+    for name in PARTS
+    for needs in re.findall(r"^    needs = (.*)$", (CONTRIB / name / "apps.py").read_text(), re.MULTILINE)
+}
 
 
 def run(project: Path, *commands: str) -> None:
@@ -115,6 +120,20 @@ def only(request: pytest.FixtureRequest, bake) -> Path:
 @pytest.mark.nightly
 def test_part_can_be_removed(without: Path):
     check(without, "pytest -q", "mypy .")
+
+
+@pytest.mark.parametrize(
+    "without",
+    ["attachments", "demo", *at_night(*(name for name in PARTS if name not in ("attachments", "demo")))],
+    indirect=True,
+)
+def test_a_server_answers_without_a_part(without: Path):
+    (without / "silent.py").write_text(
+        "from pydantic_ai.models.test import TestModel\n\nmodel = TestModel(call_tools=[])\n"
+    )
+    model = "demo" if "demo" in installed(without) else "python:silent.model"
+    with serve(without, AGENT_MODEL=model) as live:
+        assert Client(live.port, live.token).run("hello")[-1]["type"] == "RUN_FINISHED"
 
 
 @pytest.mark.nightly

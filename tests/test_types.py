@@ -1,7 +1,9 @@
 """The types of the engine hold, for itself and for those who use it."""
 
+import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -9,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from cache import CACHE
-from conftest import ENGINE, ROOT, TEMPLATE_NAME
+from conftest import ENGINE, MANUAL, ROOT, TEMPLATE_NAME
 
 pytestmark = pytest.mark.engine
+STRANGER = ROOT / "tests/fixtures/strangers_part.py"
 
 
 def mypy(directory: Path, name: str, *arguments: str | Path) -> str:
@@ -35,3 +38,25 @@ def test_a_project_excepts_only_what_it_imports(bake):
     [untyped] = [override["module"] for override in overrides if "ignore_missing_imports" in override]
     code = "".join(path.read_text() for path in project.rglob("*.py"))
     assert {name.removesuffix(".*") for name in untyped} <= set(re.findall(r"^(?:from|import) (\w+)", code, re.M))
+
+
+def test_types_of_strangers_parts_hold(tmp_path: Path):
+    """The manual's, and one that has all methods of the class."""
+    shutil.copy(STRANGER, tmp_path)
+    blocks = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", (MANUAL / "parts.md").read_text(), re.M | re.S)
+    assert blocks
+    for name, code in blocks:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(code)
+    said = mypy(tmp_path, "mypy-strict", "--strict", "--explicit-package-bases", ".")
+    assert said.startswith("Success: no issues found"), said
+
+
+def test_a_strangers_part_has_all_methods_of_the_class():
+    [stranger, part] = (
+        {method.name for method in node.body if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)}
+        for path in (STRANGER, ENGINE / "parts.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and node.name in ("WeatherConfig", "Part")
+    )
+    assert stranger == part - {"__init_subclass__", "key"}

@@ -1,10 +1,10 @@
-"""Print what to install, for pip and uv: python requirements.py [--group GROUP] [EXTRA ...]
+"""Print what to install, for pip and uv: python requirements.py [NAME ...]
 
-It is all in pyproject.toml, where pip can't read it. If the engine's source is in this project
-(agui/), its own requirements stand in its place; else its wheel may be in vendor/.
+Names are those of extras and groups in pyproject.toml, with spaces or commas. pip can't read them
+there. If the engine's source is in this project (agui/), its own requirements stand in its place;
+else its wheel may be in vendor/.
 """
 
-import argparse
 import re
 import sys
 import tomllib
@@ -20,16 +20,14 @@ def read(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text("utf-8"))
 
 
-def pick(kind: str, names: list[str], known: dict[str, list[str]]) -> list[str]:
+def pick(names: str, known: dict[str, list[str]]) -> list[str]:
     """List the requirements under these names."""
-    if unknown := [name for name in names if name not in known]:
-        sys.exit(f"There is no {kind} {', '.join(unknown)}, only {', '.join(known)}.")
-    return [line for name in names for line in known[name]]
-
-
-def with_extras(project: dict[str, Any], extras: list[str]) -> list[str]:
-    known = project.get("optional-dependencies", {})
-    return project["dependencies"] + pick("extra", extras, known)
+    lines = []
+    for name in re.findall(r"[\w-]+", names):
+        if name not in known:
+            sys.exit(f"There is no extra or group {name}, only {', '.join(known)}.")
+        lines += known[name]
+    return lines
 
 
 def from_source(line: str, engine: dict[str, Any]) -> list[str]:
@@ -37,21 +35,13 @@ def from_source(line: str, engine: dict[str, Any]) -> list[str]:
     found = re.fullmatch(rf"{engine['name']}(?:\[(.*)\])? *(==.*)?", line)
     if found is None:
         return [line]
-    return with_extras(engine, re.findall(r"[\w-]+", found[1] or ""))
+    return engine["dependencies"] + pick(found[1] or "", engine["optional-dependencies"])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Print what to install, for pip and uv.")
-    parser.add_argument("extras", nargs="*", metavar="EXTRA", help="several with spaces or commas")
-    groups = parser.add_mutually_exclusive_group()
-    groups.add_argument("--group", action="append", default=[], help="with this group")
-    groups.add_argument("--only-group", action="append", default=[], help="this group alone")
-    arguments = parser.parse_args()
+def main(names: str) -> None:
     data = read(HERE / "pyproject.toml")
-    lines = pick("group", arguments.group + arguments.only_group, data["dependency-groups"])
-    if not arguments.only_group:
-        extras = re.findall(r"[\w-]+", " ".join(arguments.extras))
-        lines = with_extras(data["project"], extras) + lines
+    project, groups = data["project"], data["dependency-groups"]
+    lines = project["dependencies"] + pick(names, project.get("optional-dependencies", {}) | groups)
     if ENGINE.exists():
         engine = read(ENGINE)["project"]
         lines = [needed for line in lines for needed in from_source(line, engine)]
@@ -61,4 +51,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(" ".join(sys.argv[1:]))
