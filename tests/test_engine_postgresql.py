@@ -20,7 +20,7 @@ OF_DATABASES = files(
     "test_mcp_forms.py",
     "test_notifications.py",
     "test_patience.py",
-    "test_pinned.py",
+    "test_marks.py",
     "test_processes.py",
     "test_queue_decided.py",
     "test_queue_kept.py",
