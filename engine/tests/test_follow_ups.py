@@ -116,19 +116,18 @@ async def test_a_run_does_not_wait_long_for_them(client: Client):
 
 
 @pytest.mark.parametrize(
-    ("model", "capabilities", "limits"),
-    [
-        (ScriptedModel([say("Yes.")]), [FollowUps()], {"REQUESTS": 1}),
-        (ScriptedModel([say("Yes.")]), [], {}),
-        (build_demo_model(pace_seconds=0), [FollowUps()], {}),
-    ],
-    ids=["a limit of the run", "not asked for", "the demo"],
+    ("capabilities", "limits"), [([FollowUps()], {"REQUESTS": 1}), ([], {})], ids=["a limit of the run", "not wanted"]
 )
-async def test_nobody_is_asked_for_more_than_the_run_may(
-    client: Client, settings: Any, model: Any, capabilities: Any, limits: Any
-):
+async def test_nobody_is_asked_for_more_than_the_run_may(client: Client, settings: Any, capabilities: Any, limits: Any):
     settings.AGUI = {**settings.AGUI, "LIMITS": limits}
+    model = ScriptedModel([say("Yes.")])
     with mounted(model=model, capabilities=capabilities):
+        events = await client.run("Hi", thread="next")
+    assert (suggested(events), events[-1]["type"], len(model.requests)) == (None, "RUN_FINISHED", 1)
+
+
+async def test_the_demo_invents_none(client: Client):
+    with mounted(model=build_demo_model(pace_seconds=0), capabilities=[FollowUps()]):
         events = await client.run("help", thread="next")
     assert (suggested(events), events[-1]["type"]) == (None, "RUN_FINISHED")
 
