@@ -140,7 +140,7 @@ def test_a_new_project_passes_its_own_checks_and_answers(packaged: Path):
         visitor = live.client()
         assert visitor.fetch("GET", "/agent/threads/")[0] == 401
         visitor.login(live.username, live.password)
-        for path in ["/", "/static/agui/agui-chat.js", "/static/agui/agui-chat.css", "/agent/openapi.json"]:
+        for path in ["/", "/static/agui/agui-chat.js", "/static/agui/agui-chat.css"]:
             assert visitor.fetch("GET", path)[0] == 200
 
 
