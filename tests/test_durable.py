@@ -308,9 +308,11 @@ def test_a_message_that_came_before_its_worker_is_read(site: Site, worker: subpr
     worker.send_signal(signal.SIGSTOP)
     body = begin("early")
     with running(site, body) as [stream]:
-        site.wait_for_row(body)
-        site.post(body["threadId"], "early steer", "steer")
-        worker.send_signal(signal.SIGCONT)
+        try:
+            site.wait_for_row(body)
+            site.post(body["threadId"], "early steer", "steer")
+        finally:
+            worker.send_signal(signal.SIGCONT)
     assert delivered(stream.result()) == ["early steer"]
     assert site.prompts(body["threadId"]) == ["early", "early steer"]
 
