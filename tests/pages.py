@@ -246,6 +246,12 @@ def say(page: Page, text: str) -> None:
     drawn(page)
 
 
+def hear(page: Page, text: str) -> None:
+    """Say it, and hear the answer to its end."""
+    say(page, text)
+    finished(page)
+
+
 def new_chat(page: Page) -> None:
     """Begin an empty conversation in the same page."""
     page.get_by_role("button", name="New chat").first.click()
@@ -255,8 +261,7 @@ def new_chat(page: Page) -> None:
 def seen(page: Page, text: str) -> None:
     """Say it, see the answer, and wait until the server knows that: nothing is on its way any more."""
     with page.expect_response(lambda response: response.request.method == "PATCH"):
-        say(page, text)
-        finished(page)
+        hear(page, text)
 
 
 def without_queue(page: Page) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from page_events import FINISHED, begun_text, chunk, failed, show_answer
-from pages import Page, asked, expect, finished, new_chat, open_stream, say
+from pages import Page, asked, expect, finished, hear, new_chat, open_stream
 
 pytestmark = pytest.mark.browser
 
@@ -120,8 +120,7 @@ def test_no_text_can_do_anything(lab, site):
 
 def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_what_reads_markdown(dev_chat):
     names = asked(dev_chat, "entities")
-    say(dev_chat, "say &amp; and &lt;")
-    finished(dev_chat)
+    hear(dev_chat, "say &amp; and &lt;")
     assert names == []
     dev_chat.evaluate(
         """async () => {
@@ -136,8 +135,7 @@ def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_w
     assert len(names) == 1
     dev_chat.route("**/markdown/nodes*.js*", lambda route: route.abort())
     dev_chat.reload()
-    say(dev_chat, "list tasks")
-    finished(dev_chat)
+    hear(dev_chat, "list tasks")
     expect(dev_chat.locator(".prose.plain").first).to_contain_text("`list_tasks`")
     expect(dev_chat.locator(".prose code")).to_have_count(0)
 

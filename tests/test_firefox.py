@@ -10,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from pages import Browser, Page, drawn, expect, finished, launch_firefox, message_box, new_chat, say, stored
+from page_events import keep_thread
+from pages import Browser, Page, drawn, expect, hear, launch_firefox, message_box, stored
 from playwright.sync_api import Playwright
 from servers import LiveProject
 from test_browser import (
@@ -20,6 +21,7 @@ from test_browser import (
     test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_other_host,
     test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools,
     test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing,
+    test_several_questions_are_answered_in_one_request,
 )
 from test_browser_around import test_a_user_reads_another_language_without_scripts_of_the_page
 from test_browser_composer import test_message_waits_for_the_answer_and_arrow_up_edits_the_last
@@ -75,6 +77,7 @@ __all__ = [
     "test_one_list_has_everything",
     "test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools",
     "test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing",
+    "test_several_questions_are_answered_in_one_request",
     "test_words_are_found_in_all_messages_of_the_open_conversation",
 ]
 
@@ -107,35 +110,12 @@ def new_page(new_page: Callable[..., Page]) -> Iterator[Callable[..., Page]]:
     assert told == []
 
 
-def test_several_questions_are_decided_one_by_one_and_at_once(scripted: Page):
-    say(scripted, "delete twice")
-    expect(scripted.get_by_role("button", name="Approve", exact=True)).to_have_count(2)
-    bar = scripted.get_by_role("group", name="Open questions")
-    expect(bar).to_contain_text("2 more to decide")
-    scripted.get_by_role("button", name="Deny", exact=True).first.click()
-    scripted.get_by_label("Reason").fill("Not these.")
-    scripted.get_by_label("Reason").press("Enter")
-    expect(bar).to_contain_text("1 more to decide")
-    scripted.get_by_role("button", name="Approve", exact=True).last.click()
-    finished(scripted)
-    for _ in range(2):
-        expect(scripted.locator(".tool[data-status=denied]")).to_have_count(1)
-        expect(scripted.locator(".tool[data-status=success]")).to_have_count(1)
-        scripted.reload()
-    new_chat(scripted)
-    say(scripted, "delete twice")
-    bar.get_by_role("button", name="Deny all").click()
-    finished(scripted)
-    expect(scripted.locator(".tool[data-status=denied]")).to_have_count(2)
-
-
 def test_file_is_sent_and_comes_back_and_an_answer_is_copied(scripted: Page, tmp_path: Path):
     with scripted.expect_file_chooser() as chooser:
         scripted.get_by_role("button", name="Attach files").click()
     chooser.value.set_files([{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"one\ntwo"}])
     expect(scripted.locator(".tray .file[data-status=ready]")).to_have_count(1)
-    say(scripted, "read this")
-    finished(scripted)
+    hear(scripted, "read this")
     [message] = [one for one in stored(scripted)["messages"] if one["role"] == "user"]
     assert [one["name"] for one in message["metadata"]["attachments"]] == ["notes.txt"]
     scripted.reload()
@@ -150,8 +130,7 @@ def test_file_is_sent_and_comes_back_and_an_answer_is_copied(scripted: Page, tmp
 
 
 def test_passage_that_is_selected_is_quoted(scripted: Page):
-    say(scripted, "hello")
-    finished(scripted)
+    hear(scripted, "hello")
     box = scripted.locator(".assistant .prose p").bounding_box()
     scripted.mouse.move(box["x"] + 1, box["y"] + 10)
     scripted.mouse.down()
@@ -161,8 +140,8 @@ def test_passage_that_is_selected_is_quoted(scripted: Page):
     expect(message_box(scripted)).to_have_value(re.compile(r"^> word0 w\w*\n\n$"))
 
 
-def test_page_is_dark_runs_from_right_to_left_and_fits_a_phone(new_page, site: LiveProject, signed_in: dict):
-    page = new_page(site.url, storage_state=signed_in, viewport=PHONE)
+def test_page_is_dark_runs_from_right_to_left_and_fits_a_phone(open_page):
+    page = open_page(viewport=PHONE)
     page.locator(".avatar").click()
     page.locator(".languages summary").click()
     page.get_by_role("button", name="العربية").click()
@@ -189,8 +168,8 @@ def pages_of(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", b"".join([pdf, *unpacked])))
 
 
-def test_paper_has_the_whole_conversation(new_page, site: LiveProject, signed_in: dict):
-    page = new_page(storage_state=signed_in)
+def test_paper_has_the_whole_conversation(open_page, site: LiveProject):
+    page = open_page(None)
     with page.expect_response("**/page/print*.js"):
         page.goto(site.url)
     texts = ["Question", "Answer **one**\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" + "long words " * 60]
@@ -198,8 +177,7 @@ def test_paper_has_the_whole_conversation(new_page, site: LiveProject, signed_in
         {"id": f"m{number}", "role": "assistant" if number % 2 else "user", "content": texts[number % 2]}
         for number in range(200)
     ]
-    thread = {"messages": messages, "state": {}, "pending": [], "running": False}
-    page.route("**/agent/threads/long/", lambda route: route.fulfill(json=thread))
+    keep_thread(page, *messages)
     page.evaluate("document.querySelector('agui-chat').openThread('long')")
     expect(page.locator(".message")).to_have_count(20)
     page.evaluate("""() => addEventListener("beforeprint", () => {
