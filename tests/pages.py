@@ -206,12 +206,6 @@ def chat(open_page: Callable[..., Page]) -> Page:
 
 
 @pytest.fixture
-def dev_chat(new_page: Callable[..., Page], live_project: LiveProject) -> Page:
-    """The same as developers see it: each module is a file of its own."""
-    return sign_in(new_page(live_project.url), live_project)
-
-
-@pytest.fixture
 def scripted(new_page: Callable[..., Page], scripted_project: LiveProject, signed_in: dict) -> Page:
     """A signed-in page on the model of page_model.py."""
     return new_page(scripted_project.url, storage_state=signed_in)

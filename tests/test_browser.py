@@ -208,21 +208,6 @@ def send_answer(page: Page) -> None:
     page.get_by_role("button", name="Send answer").click()
 
 
-def test_question_has_the_focus_although_its_place_comes_late(dev_chat: Page, live_project):
-    chat = dev_chat
-    for late, fields in (("tools/card", {"toolCallId": "c"}), ("approvals/standing-questions", {})):
-        chat.goto(live_project.url)
-        chat.evaluate("async () => void (await import('/static/agui/approvals/question.js'))")
-        held = hold(chat, f"**/{late}.js")
-        answer_with(chat, asking(question("q", **fields)))
-        say(chat, "hello")
-        expect(chat.locator(".composer")).to_have_attribute("data-status", "waiting")
-        drawn(chat)
-        first(chat, held).continue_()
-        expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
-        chat.unroute(f"**/{late}.js")
-
-
 def test_message_to_a_conversation_that_waits_is_given_back_with_its_files(chat):
     answer_with(chat, [STARTED, failed("Answer first.", "interrupt_pending")])
     keep_thread(chat, pending=[question("q")])

@@ -12,9 +12,7 @@ from pages import (
     drawn,
     expect,
     finished,
-    first,
     hear,
-    hold,
     message_box,
     new_chat,
     open_stream,
@@ -178,20 +176,6 @@ def test_what_is_written_without_a_network_is_kept_in_its_order_and_sent_when_it
     expect(page.locator(".queued")).to_be_hidden()
     finished(page)
     assert stored_texts(page, "user") == ["list tasks", "and then this"]
-
-
-def test_what_tells_of_a_lost_network_comes_before_the_focus_even_if_the_style_was_late(dev_chat: Page):
-    """A chat without its style is hidden, but only a collapsed one waits for the focus."""
-    held = hold(dev_chat, "**/agui-chat.css")
-    dev_chat.clock.install()
-    dev_chat.reload(wait_until="commit")
-    style = first(dev_chat, held)
-    dev_chat.clock.fast_forward("01:00")
-    dev_chat.evaluate("() => import('/static/agui/page/ready.js')")  # if the page has asked for it, it has it now
-    style.continue_()
-    expect(message_box(dev_chat)).to_be_visible()
-    with dev_chat.expect_response("**/turn-notes.js"):
-        dev_chat.clock.fast_forward("01:00")
 
 
 def test_a_fresh_page_without_a_network_says_so_and_goes_on_when_it_is_back(chat):

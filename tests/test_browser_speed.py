@@ -107,25 +107,6 @@ def test_page_is_light_in_use(new_page, site):
     assert len(weights) < 10
 
 
-def test_first_load_in_development_is_the_element_and_what_it_imports(new_page, live_project):
-    page = new_page()
-    responses = loaded(page)
-    page.goto(live_project.url)
-    sign_in(page, live_project)
-    wait_for_idle_modules(page, responses)  # a slow machine may have them before the page itself
-    page.wait_for_load_state("networkidle")
-    weights, _ = parted(weigh(responses))
-    static = live_project.path / "agui/static"
-    needed, imported = {static / "agui/agui-chat.js"}, [static / "agui/agui-chat.js"]
-    while imported:
-        module = imported.pop()
-        for address in re.findall(r'^import .* from "(.*)";$', module.read_text(), re.MULTILINE):
-            if (path := (module.parent / address).resolve()) not in needed:
-                needed.add(path)
-                imported.append(path)
-    assert {static / name for name in weights if name.endswith(".js") and name.startswith("agui/")} == needed
-
-
 @pytest.mark.nightly
 def test_production_loads_nothing_that_may_be_stale(new_page, site, collected):
     """Every file is named after its content, those that are imported on demand included, and kept for ever."""

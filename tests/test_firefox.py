@@ -1,3 +1,4 @@
+# ruff: noqa: F401 - pytest runs these tests here, too, with the browser of this module
 """The page in Firefox, as Debian or Mozilla ships it: the tests of what users do most, and what Chromium can't show.
 
 Playwright drives this Firefox by WebDriver BiDi, the browser's own protocol.
@@ -17,7 +18,7 @@ from servers import LiveProject
 from test_browser import (
     test_answers_cards_and_reasoning_are_elements_that_nothing_was_parsed_for,
     test_approval_asks_with_the_tools_own_words_and_runs_once,
-    test_escape_stops_the_run_and_keeps_the_text,
+    test_enter_sends_and_escape_stops_the_run_and_keeps_the_text,
     test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_other_host,
     test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools,
     test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing,
@@ -51,35 +52,6 @@ from test_browser_threads import (
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
-
-# Pytest runs these here, too, with the browser of this module.
-__all__ = [
-    "finder",
-    "finder_session",
-    "page_of",
-    "sessions",
-    "test_a_found_conversation_opens_at_its_message",
-    "test_a_message_is_edited_by_keyboard_alone",
-    "test_a_user_reads_another_language_without_scripts_of_the_page",
-    "test_an_edited_message_and_another_answer_are_new_versions",
-    "test_answers_cards_and_reasoning_are_elements_that_nothing_was_parsed_for",
-    "test_approval_asks_with_the_tools_own_words_and_runs_once",
-    "test_back_and_forward_go_from_one_to_the_next_and_a_link_to_nowhere_says_so",
-    "test_deleted_conversation_comes_back_where_it_was",
-    "test_escape_stops_the_run_and_keeps_the_text",
-    "test_everything_is_done_with_the_keyboard",
-    "test_fields_of_the_list_act_only_on_an_enter_of_the_user",
-    "test_fields_that_search_act_only_on_an_enter_of_the_user",
-    "test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_other_host",
-    "test_input_sends_only_when_the_user_sends",
-    "test_message_waits_for_the_answer_and_arrow_up_edits_the_last",
-    "test_more_are_loaded_where_the_list_ends_and_none_twice",
-    "test_one_list_has_everything",
-    "test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools",
-    "test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing",
-    "test_several_questions_are_answered_in_one_request",
-    "test_words_are_found_in_all_messages_of_the_open_conversation",
-]
 
 WATCH = "addEventListener('securitypolicyviolation', (event) => tellRefusal(event.violatedDirective))"
 DARK = 0
