@@ -206,12 +206,6 @@ def chat(open_page: Callable[..., Page]) -> Page:
 
 
 @pytest.fixture
-def dev_chat(new_page: Callable[..., Page], live_project: LiveProject) -> Page:
-    """The same as developers see it: each module is a file of its own."""
-    return sign_in(new_page(live_project.url), live_project)
-
-
-@pytest.fixture
 def scripted(new_page: Callable[..., Page], scripted_project: LiveProject, signed_in: dict) -> Page:
     """A signed-in page on the model of page_model.py."""
     return new_page(scripted_project.url, storage_state=signed_in)
@@ -246,6 +240,12 @@ def say(page: Page, text: str) -> None:
     drawn(page)
 
 
+def hear(page: Page, text: str) -> None:
+    """Say it, and hear the answer to its end."""
+    say(page, text)
+    finished(page)
+
+
 def new_chat(page: Page) -> None:
     """Begin an empty conversation in the same page."""
     page.get_by_role("button", name="New chat").first.click()
@@ -255,8 +255,7 @@ def new_chat(page: Page) -> None:
 def seen(page: Page, text: str) -> None:
     """Say it, see the answer, and wait until the server knows that: nothing is on its way any more."""
     with page.expect_response(lambda response: response.request.method == "PATCH"):
-        say(page, text)
-        finished(page)
+        hear(page, text)
 
 
 def without_queue(page: Page) -> None:

@@ -1,4 +1,7 @@
-"""The chat's page in a real Chromium, against the live generated project."""
+"""The chat's page in a real Chromium, against the live generated project.
+
+What it makes of what it does not know, and of parts that are missing, is in tests/element/whole-page.test.mjs.
+"""
 
 import base64
 import json
@@ -13,27 +16,21 @@ from page_events import (
     STARTED,
     answer_with,
     asking,
-    begun,
-    changed,
-    chunk,
-    custom,
-    ended,
     failed,
     keep_thread,
     question,
     show_answer,
-    shown,
 )
 from pages import (
     SLOW_ANSWER,
     Page,
-    Route,
     answers,
     asked,
     drawn,
     expect,
     finished,
     first,
+    hear,
     hold,
     message_box,
     new_chat,
@@ -86,8 +83,7 @@ def test_answers_cards_and_reasoning_are_elements_that_nothing_was_parsed_for(ch
     expect(lists.first).to_have_text("titleBuy milkcategoryhome")
     expect(lists.last).to_contain_text("doneFalse", ignore_case=True)
     finished(chat)
-    say(chat, "Think about it: list tasks")
-    finished(chat)
+    hear(chat, "Think about it: list tasks")
     expect(chat.locator(".prose code").first).to_be_visible()
     expect(chat.locator(".prose table").last).to_contain_text("Buy milk")
     reasoning = chat.locator(".reasoning")
@@ -111,8 +107,7 @@ def test_enter_sends_and_escape_stops_the_run_and_keeps_the_text(scripted):
     assert text.startswith("word0 word1 word2")
     assert "end." not in text
     assert stored(scripted)["running"] is False
-    say(scripted, "again")
-    finished(scripted)
+    hear(scripted, "again")
     assert answers(scripted)[-1] == "word0 word1 word2 word3 end."
 
 
@@ -213,21 +208,6 @@ def send_answer(page: Page) -> None:
     page.get_by_role("button", name="Send answer").click()
 
 
-def test_question_has_the_focus_although_its_place_comes_late(dev_chat: Page, live_project):
-    chat = dev_chat
-    for late, fields in (("tools/card", {"toolCallId": "c"}), ("approvals/standing-questions", {})):
-        chat.goto(live_project.url)
-        chat.evaluate("async () => void (await import('/static/agui/approvals/question.js'))")
-        held = hold(chat, f"**/{late}.js")
-        answer_with(chat, asking(question("q", **fields)))
-        say(chat, "hello")
-        expect(chat.locator(".composer")).to_have_attribute("data-status", "waiting")
-        drawn(chat)
-        first(chat, held).continue_()
-        expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
-        chat.unroute(f"**/{late}.js")
-
-
 def test_message_to_a_conversation_that_waits_is_given_back_with_its_files(chat):
     answer_with(chat, [STARTED, failed("Answer first.", "interrupt_pending")])
     keep_thread(chat, pending=[question("q")])
@@ -271,61 +251,6 @@ def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(open_page):
     assert [cell.evaluate("e => getComputedStyle(e).textAlign") for cell in cells.all()][1:] == ["right", "center"]
     assert [cells.nth(index).evaluate(LINES) for index in range(2)] == [1, 1]
     assert cells.nth(2).evaluate(LINES) > 1
-
-
-# --- Progress
-
-
-def test_what_is_unknown_is_folded_json_or_nothing_and_never_markup(chat, site):
-    events = [
-        STARTED,
-        shown("made-up", {"done": 1}),
-        changed("made-up", "/done", 2),
-        changed("made-up", "/no/where", 2),
-        {"type": "ACTIVITY_SNAPSHOT", "messageId": "q", "content": None},
-        custom("anything", None),
-        {"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/no/where", "value": 2}]},
-        {"type": "NEW_IN_2.0"},
-        chunk("Still here."),
-        FINISHED,
-    ]
-    answer_with(chat, events)
-    say(chat, "hello")
-    expect(chat.locator(".assistant .prose")).to_have_text("Still here.")
-    activity_view = chat.locator(".activity").first
-    expect(activity_view.locator("pre")).to_be_hidden()
-    activity_view.locator("summary").click()
-    expect(activity_view.locator("pre")).to_have_text('{\n  "done": 2\n}', use_inner_text=True)
-    # Names and texts of tools.
-    new_chat(chat)
-    markup = '<img src=x onerror="window.pwned=1">'
-    calls = [*begun("c", markup, {markup: markup}), ended("c", markup)]
-    answer_with(chat, [STARTED, *calls, shown(markup, {markup: markup}), failed(markup, markup)])
-    say(chat, markup)
-    expect(chat.get_by_role("alert")).to_contain_text(markup)
-    expect(chat.locator(".bubble")).to_have_text(markup)
-    chat.locator(".tool summary").click()
-    expect(chat.locator(".tool dl")).to_contain_text(markup)
-    chat.locator(".activity summary").click()
-    expect(chat.locator(".activity pre")).to_contain_text("onerror")
-    expect(chat.locator("agui-chat img")).to_have_count(0)
-    assert chat.evaluate("window.pwned") is None
-    # What the server has stored, perhaps by a newer version.
-    messages = [
-        {"id": "u", "role": "user", "content": "plan", "attachments": [{"id": "1", "name": "old.txt"}]},
-        {"id": "p", "role": "activity", "activityType": "plan", "content": {"done": 2}},
-        {"id": "n", "role": "new-in-2.0", "content": "?"},
-        {"id": "a", "role": "assistant", "content": "Planned."},
-    ]
-    branches = {"u": [{"id": "e1", "text": "plan", "current": True}, {"id": "e2", "text": "no", "current": False}]}
-    keep_thread(chat, *messages, branches=branches)
-    chat.goto(f"{site.url}/?thread=t")
-    expect(chat.locator(".assistant .prose")).to_have_text("Planned.")
-    expect(sent_file(chat, "old.txt")).to_be_visible()
-    chat.locator(".activity summary").click()
-    expect(chat.locator(".activity pre")).to_have_text('{\n  "done": 2\n}', use_inner_text=True)
-    kinds = chat.locator(".message").evaluate_all("all => all.map(one => one.classList[1])")
-    assert kinds == ["user", "activity", "assistant"]
 
 
 # --- Skills
@@ -629,8 +554,7 @@ def test_what_the_server_says_of_a_file_is_told(chat):
         chat.get_by_role("button", name="Try notes.txt again").click()
     expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
     # One that is gone.
-    say(chat, "list tasks")
-    finished(chat)
+    hear(chat, "list tasks")
     token = chat.evaluate("document.querySelector('agui-chat').getHeaders()")
     chat.request.delete(origin(chat) + uploaded.value.json()["url"], headers=token | {"Referer": chat.url})
     sent_file(chat, "notes.txt").click()
@@ -671,85 +595,6 @@ def test_files_go_up_and_down_with_a_token_alone_and_not_for_who_is_signed_out(c
     assert download.value.path().read_bytes() == b"notes"
 
 
-def take_attribute(page: Page, name: str) -> None:
-    """Let the page come without an attribute of the chat."""
-
-    def without(route: Route) -> None:
-        response = route.fetch()
-        route.fulfill(response=response, body=response.text().replace(name, "data-nothing"))
-
-    page.route(re.compile(r"/(\?thread=.*)?$"), without)
-
-
-def test_a_part_that_fails_adds_nothing_and_the_chat_goes_on(open_page, site):
-    page = open_page(None)
-    body = "export function join() { throw new Error('Of a part') }"
-    page.route("**/failing.js", lambda route: route.fulfill(body=body, content_type="text/javascript"))
-
-    def add(route: Route) -> None:
-        response = route.fetch()
-        added = "".join(f"&quot;{place}:bad&quot;: &quot;/failing.js&quot;, " for place in ("composer", "answer"))
-        route.fulfill(response=response, body=response.text().replace('data-modules="{', f'data-modules="{{{added}'))
-
-    page.route(re.compile(r"/$"), add)
-    errors: list[str] = []
-    page.on("console", lambda message: errors.append(message.text) if "Of a part" in message.text else None)
-    page.goto(site.url)
-    expect(page.get_by_role("button", name="Attach files")).to_be_visible()
-    say(page, "hello")
-    finished(page)
-    expect(page.get_by_role("button", name="Good answer")).to_be_visible()
-    assert len(errors) == 2
-
-
-def test_page_without_the_modules_of_parts_offers_nothing_of_them(open_page, site):
-    page = open_page(None)
-    take_attribute(page, "data-modules")
-    warnings: list[str] = []
-    page.on("console", lambda message: warnings.append(message.text) if "agui-chat" in message.text else None)
-    requests = asked(page, "/static/agui_")
-    files = {"attachments": [{"id": "1", "name": "notes.txt"}]}
-    more = {"sources": [{"number": 1, "title": "Hours"}], "follow_ups": ["And then?"]}
-    said = {"id": "u", "role": "user", "content": "notes.txt", "metadata": files}
-    keep_thread(page, said, {"id": "a", "role": "assistant", "content": "At nine [1].", "metadata": more})
-    page.goto(f"{site.url}/?thread=t")
-    expect(page.get_by_role("button", name="Copy the answer")).to_be_visible()
-    expect(page.locator(".bubble")).to_have_text("notes.txt")
-    expect(page.locator(".assistant .prose")).to_have_text("At nine [1].")
-    for name in ("Attach files", "Good answer", "And then?"):
-        expect(page.get_by_role("button", name=name)).to_have_count(0)
-    expect(page.locator(".file, .sources")).to_have_count(0)
-    assert warnings == []
-    assert requests == []
-    # A message that comes back keeps its words.
-    page.route("**/agent/", lambda route: route.fulfill(status=401, json={"code": "unauthorized"}))
-    page.locator("agui-chat").evaluate("chat => chat.sendMessage('notes.txt', [{ id: '1', name: 'notes.txt' }])")
-    expect(message_box(page)).to_have_value("notes.txt")
-
-
-@pytest.mark.nightly
-def test_page_without_attachments_knows_nothing_of_files(open_page, site):
-    page = open_page(None)
-    take_attribute(page, "data-attachments-url")
-    page.goto(site.url)
-    message_box(page).wait_for()
-    expect(page.get_by_role("button", name="Attach files")).to_have_count(0)
-    untouched = page.locator(".panel").evaluate("""panel => {
-        const dataTransfer = new DataTransfer();
-        dataTransfer.items.add(new File(["x"], "x.txt"));
-        return panel.dispatchEvent(new DragEvent("dragover", { dataTransfer, cancelable: true }));
-    }""")
-    assert untouched
-    files = {"attachments": [{"id": "1", "name": "notes.txt"}]}
-    keep_thread(page, {"id": "u", "role": "user", "content": "notes.txt", "metadata": files})
-    page.goto(f"{site.url}/?thread=t")
-    expect(page.locator(".bubble")).to_have_text("notes.txt")
-    # What would show them has come.
-    page.evaluate("async () => void (await import('/static/agui_attachments/sent-files.js'))")
-    drawn(page)
-    expect(page.locator(".file")).to_have_count(0)
-
-
 @pytest.mark.nightly
 def test_files_fit_on_a_phone(open_page):
     page = open_page(viewport={"width": 380, "height": 780})
@@ -762,8 +607,7 @@ def test_files_fit_on_a_phone(open_page):
         assert files.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
         assert page.evaluate("document.documentElement.scrollWidth") <= 380
         if kind == "tray":
-            say(page, "list tasks")
-            finished(page)
+            hear(page, "list tasks")
             page.locator(".user .file").scroll_into_view_if_needed()
 
 

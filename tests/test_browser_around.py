@@ -1,9 +1,8 @@
 """What users find around the messages: quotations, a voice, news of a run, drafts, in a real Chromium."""
 
-import json
-
 import pytest
-from pages import Page, drawn, expect, finished, message_box, new_chat, open_stream, say, thread_id
+from page_events import FINISHED, begun_text, failed, show_answer
+from pages import Page, drawn, expect, finished, hear, message_box, new_chat, open_stream, thread_id
 
 pytestmark = pytest.mark.browser
 
@@ -33,21 +32,12 @@ SELECT = """() => {
 }"""
 
 
-def answered(page: Page, text: str) -> None:
-    """An answer with this text."""
-    push = open_stream(page)
-    push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
-    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text})
-    push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
-    finished(page)
-
-
 # --- The language
 
 
 def test_a_user_reads_another_language_without_scripts_of_the_page(chat: Page):
     push = open_stream(chat)
-    push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
+    push(begun_text("")[0])
     menu = chat.locator("#account-menu")
     chat.locator(".avatar").click()
     menu.locator("summary").press("Enter")
@@ -56,7 +46,7 @@ def test_a_user_reads_another_language_without_scripts_of_the_page(chat: Page):
     chat.keyboard.press("Escape")
     expect(menu).to_be_hidden()
     expect(chat.get_by_role("button", name="Stop", exact=True)).to_be_visible()
-    push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, FINISHED)
     finished(chat)
     chat.locator(".avatar").click()
     menu.get_by_role("button", name="日本語").click()
@@ -71,7 +61,7 @@ def test_a_user_reads_another_language_without_scripts_of_the_page(chat: Page):
 
 
 def test_answer_is_quoted_and_read_aloud(chat: Page):
-    answered(chat, "First *line*.\n\nSecond.")
+    show_answer(chat, "First *line*.\n\nSecond.")
     message_box(chat).fill("Look:")
     expect(chat.locator(".assistant .prose p")).to_have_count(2)  # Markdown comes after the text.
     chat.evaluate(SELECT)
@@ -83,7 +73,7 @@ def test_answer_is_quoted_and_read_aloud(chat: Page):
     # By keyboard, and cut.
     new_chat(chat)
     message_box(chat).fill("")
-    answered(chat, "<img src=x>\n" + "long " * 3000)
+    show_answer(chat, "<img src=x>\n" + "long " * 3000)
     chat.get_by_role("button", name="Quote", exact=True).focus()
     chat.keyboard.press("Enter")
     expect(message_box(chat)).to_be_focused()
@@ -93,7 +83,7 @@ def test_answer_is_quoted_and_read_aloud(chat: Page):
     assert len(value) < 4100
     new_chat(chat)
     chat.evaluate(VOICE)
-    answered(chat, "# Plan\n\nSee [it](https://example.com).\n\n```\ncode\n```")
+    show_answer(chat, "# Plan\n\nSee [it](https://example.com).\n\n```\ncode\n```")
     button = chat.get_by_role("button", name="Read aloud")
     button.click()
     chat.wait_for_function("() => said.length === 2")
@@ -106,8 +96,10 @@ def test_answer_is_quoted_and_read_aloud(chat: Page):
 # --- News of a run
 
 
-def look_away(page: Page) -> None:
-    """Look at another tab, until the page waits for the end of its run: what does so is loaded now."""
+def end_unseen(page: Page, last: dict, permission: str = "default") -> None:
+    """Look at another tab while a run ends, once the page waits for that: what does so is loaded now."""
+    page.evaluate(NOTIFICATIONS.replace("PERMISSION", permission))
+    push = open_stream(page)
     page.evaluate("""() => {
         const chat = document.querySelector("agui-chat");
         window.waits = false;
@@ -118,25 +110,20 @@ def look_away(page: Page) -> None:
     }""")
     page.evaluate(LOOK_AWAY, True)
     page.wait_for_function("() => window.waits")
+    push(last)
 
 
 def test_title_and_notification_tell_of_a_run_that_ends_while_nobody_looks(chat: Page):
     # A notification tells nothing of the conversation.
-    chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "granted"))
-    push = open_stream(chat)
-    look_away(chat)
-    push({"type": "RUN_ERROR", "message": "secret", "code": "model_error"})
+    end_unseen(chat, failed("secret"), permission="granted")
     chat.wait_for_function("() => told.length === 1")
     assert chat.evaluate("told") == [["Assistant", "The answer has failed"]]
     chat.evaluate(LOOK_AWAY, False)
     drawn(chat)
     expect(chat.get_by_text("Notify me the next time")).to_have_count(0)
     new_chat(chat)
-    chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "default"))
     title = chat.title()
-    push = open_stream(chat)
-    look_away(chat)
-    push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    end_unseen(chat, FINISHED)
     chat.wait_for_function("() => document.title.startsWith('● ')")
     assert chat.evaluate("[told, asked]") == [[], 0]  # Nobody has allowed it.
     chat.evaluate(LOOK_AWAY, False)
@@ -146,10 +133,7 @@ def test_title_and_notification_tell_of_a_run_that_ends_while_nobody_looks(chat:
     expect(chat.get_by_text("An answer came while you were away.")).to_have_count(0)
     # An offer that was declined does not come again.
     new_chat(chat)
-    chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "default"))
-    push = open_stream(chat)
-    look_away(chat)
-    push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    end_unseen(chat, FINISHED)
     chat.wait_for_function("() => document.title.startsWith('● ')")
     chat.evaluate(LOOK_AWAY, False)
     chat.locator(".notify").get_by_role("button", name="Close").click()
@@ -160,8 +144,7 @@ def test_title_and_notification_tell_of_a_run_that_ends_while_nobody_looks(chat:
 
 
 def test_draft_outlives_its_tab_and_goes_with_the_user(chat: Page):
-    say(chat, "hello")
-    finished(chat)
+    hear(chat, "hello")
     thread, url = thread_id(chat), chat.url.split("?")[0]
     message_box(chat).press_sequentially("half a thou")
     other = chat.context.new_page()
@@ -175,31 +158,3 @@ def test_draft_outlives_its_tab_and_goes_with_the_user(chat: Page):
     message_box(other).fill("secret")
     other.evaluate("document.querySelector('agui-chat').session.signOut()")
     assert "secret" not in other.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
-
-
-def test_drafts_are_bounded_and_none_if_somebody_has_written_over_them(chat: Page):
-    message_box(chat).fill("x")
-    chat.evaluate("""() => {
-        const key = Object.keys(localStorage).find((key) => key.endsWith(":drafts"));
-        localStorage[key] = "{broken";
-        sessionStorage.clear();
-    }""")
-    chat.reload()
-    expect(message_box(chat)).to_have_value("")
-    message_box(chat).fill("y")
-    chat.reload()
-    expect(message_box(chat)).to_have_value("y")
-    key = chat.evaluate("""() => {
-        const chat = document.querySelector("agui-chat");
-        for (let n = 0; n < 60; n++) {
-            chat.openThread(`thread ${n}`);
-            chat.shadowRoot.querySelector("textarea").value = `draft ${n}`;
-            chat.shadowRoot.querySelector("textarea").dispatchEvent(new InputEvent("input"));
-        }
-        return Object.keys(localStorage).find((key) => key.endsWith(":drafts"));
-    }""")
-    drafts = json.loads(chat.evaluate("key => localStorage[key]", key))
-    assert [len(drafts), drafts[0]] == [20, ["thread 59", "draft 59"]]
-    message_box(chat).fill("x" * 200_000)
-    kept = chat.evaluate("() => [...Object.values(localStorage), ...Object.values(sessionStorage)]")
-    assert not [text for text in kept if len(text) > 50_000]

@@ -26,6 +26,7 @@ from pages import (
     drawn,
     expect,
     finished,
+    hear,
     message_box,
     new_chat,
     open_stream,
@@ -267,8 +268,7 @@ def test_parts_draw_and_without_them_a_chart_is_folded_json_and_a_formula_its_so
 
 
 def test_demo_draws_a_chart_that_is_there_again_after_a_reload(chat):
-    say(chat, "add task Buy milk category=home")
-    finished(chat)
+    hear(chat, "add task Buy milk category=home")
     say(chat, "chart my tasks")
     picture = chat.get_by_role("img", name="Your tasks")
     expect(picture).to_be_visible()

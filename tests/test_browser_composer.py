@@ -7,12 +7,14 @@ from collections.abc import Callable
 
 import pytest
 from pages import (
+    PHONE,
     SLOW_ANSWER,
     Page,
     answers,
     drawn,
     expect,
     finished,
+    hear,
     message_box,
     new_chat,
     say,
@@ -29,15 +31,9 @@ SELECTED = """() => {
     const input = document.querySelector("agui-chat").shadowRoot.querySelector("textarea");
     return input.value.slice(input.selectionStart, input.selectionEnd);
 }"""
+NOW = {"sendImmediately": True, "chip": True}
 SKILLS = [
-    {
-        "name": "plan",
-        "title": "Plan my day",
-        "group": "Tasks",
-        "prompt": "Plan it.",
-        "sendImmediately": True,
-        "chip": True,
-    },
+    {"name": "plan", "title": "Plan my day", "group": "Tasks", "prompt": "Plan it.", **NOW},
     {
         "name": "mail",
         "title": "Write a mail",
@@ -47,19 +43,13 @@ SKILLS = [
     },
     {"name": "split", "title": "Break down", "group": "Tasks", "prompt": "Break {it} down.", "description": "Small"},
     {"name": "review", "title": "Weekly review"},
-    {
-        "name": "explain",
-        "title": "Explain",
-        "prompt": "Explain {selection} of { page }.",
-        "sendImmediately": True,
-        "chip": True,
-    },
+    {"name": "explain", "title": "Explain", "prompt": "Explain {selection} of { page }.", **NOW},
 ]
 
 
 @pytest.fixture
-def skilled(new_page: Callable[..., Page], site, signed_in: dict) -> Page:
-    page = new_page(storage_state=signed_in)
+def skilled(open_page: Callable[..., Page], site) -> Page:
+    page = open_page(None)
     page.route("**/agent/skills/", lambda route: route.fulfill(json=SKILLS))
     page.goto(site.url)
     expect(page.locator(".chip").first).to_be_visible()
@@ -73,10 +63,7 @@ def test_message_waits_for_the_answer_and_arrow_up_edits_the_last(scripted, go_o
     without_queue(scripted)
     say(scripted, "slow")
     expect(scripted.locator(".assistant .prose")).to_contain_text("word1")
-    stop, send = (
-        scripted.get_by_role("button", name="Stop"),
-        scripted.get_by_role("button", name="Send when the answer"),
-    )
+    stop, send = (scripted.get_by_role("button", name=name) for name in ("Stop", "Send when the answer"))
     expect(send).to_be_hidden()
     message_box(scripted).fill("first this")
     expect(stop).to_be_enabled()
@@ -101,8 +88,7 @@ def test_message_waits_for_the_answer_and_arrow_up_edits_the_last(scripted, go_o
     expect(message_box(scripted)).to_have_value("then that")
     assert answers(scripted)[0] == SLOW_ANSWER
     new_chat(scripted)
-    say(scripted, "hello")
-    finished(scripted)
+    hear(scripted, "hello")
     expect(scripted.get_by_role("button", name="Edit the message")).to_have_count(1)
     message_box(scripted).fill("a draft")
     message_box(scripted).press("ArrowUp")
@@ -130,8 +116,7 @@ KEYS_OF_AN_INPUT_METHOD = """(element) => {
 
 def test_no_listener_sees_a_key_of_an_input_method(scripted):
     new_chat(scripted)
-    say(scripted, "hello")
-    finished(scripted)
+    hear(scripted, "hello")
     message_box(scripted).press("ArrowUp")
     editor = scripted.locator(".editor textarea")
     editor.fill("日本")
@@ -179,14 +164,8 @@ def test_blanks_are_filled_in_one_after_the_other_and_the_palette_takes_what_is_
     expect(listbox.get_by_role("group")).to_have_count(3)
     assert listbox.get_by_role("group").all_inner_texts()[0].split("\n")[0] == "Tasks"
     options = listbox.get_by_role("option")
-    assert [text.split("\n")[0] for text in options.all_inner_texts()] == [
-        "/plan",
-        "/split",
-        "/mail",
-        "/review",
-        "/explain",
-        "/?",  # The shortcuts
-    ]
+    names = [text.split("\n")[0] for text in options.all_inner_texts()]
+    assert names == ["/plan", "/split", "/mail", "/review", "/explain", "/?"]  # The shortcuts come last.
     skilled.get_by_role("button", name="Skills").click()
     expect(listbox).to_be_hidden()
     skilled.get_by_role("button", name="Skills").click()
@@ -238,8 +217,7 @@ def test_the_page_fills_blanks_and_a_skill_without_any_is_sent(skilled):
 
 
 def test_draft_stays_with_its_conversation(chat):
-    say(chat, "hello")
-    finished(chat)
+    hear(chat, "hello")
     first = thread_id(chat)
     message_box(chat).fill("for the first")
     chat.get_by_role("button", name="New chat").first.click()
@@ -260,8 +238,7 @@ def test_draft_stays_with_its_conversation(chat):
     expect(message_box(chat)).to_have_value("")
     # What is written before a new chat is drawn stays.
     new_chat(chat)
-    say(chat, "hello")
-    finished(chat)
+    hear(chat, "hello")
     message_box(chat).fill("for the old one")
     chat.locator("agui-chat").evaluate("""chat => {
         chat.newChat();
@@ -275,14 +252,8 @@ def test_draft_stays_with_its_conversation(chat):
     expect(message_box(chat)).to_have_value("for the old one")
 
 
-def test_phone_keeps_its_keyboard_down(new_page, site, signed_in):
-    page = new_page(
-        site.url,
-        storage_state=signed_in,
-        viewport={"width": 380, "height": 700},
-        has_touch=True,
-        is_mobile=True,
-    )
+def test_phone_keeps_its_keyboard_down(open_page):
+    page = open_page(**PHONE)
     expect(page.locator(".chip").first).to_be_visible()
     page.get_by_role("button", name="New chat").first.tap()
     expect(message_box(page)).not_to_be_focused()
@@ -300,7 +271,7 @@ def test_phone_keeps_its_keyboard_down(new_page, site, signed_in):
 
 
 @pytest.mark.nightly
-def test_chosen_model_goes_with_each_run_and_is_kept(new_page, site, signed_in):
+def test_chosen_model_goes_with_each_run_and_is_kept(open_page, site):
     offered = ["quick"]
 
     def with_models(route):
@@ -314,7 +285,7 @@ def test_chosen_model_goes_with_each_run_and_is_kept(new_page, site, signed_in):
         finished(page)
         return run.value.post_data_json["forwardedProps"]
 
-    page = new_page(storage_state=signed_in)
+    page = open_page(None)
     page.route(re.compile(rf"{re.escape(site.url)}/?(\?.*)?$"), with_models)
     page.goto(site.url)
     choice = page.get_by_role("combobox", name="Model")

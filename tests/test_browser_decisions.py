@@ -1,17 +1,20 @@
-"""No finding of axe-core on the pages on which users decide: notifications, calls, connected apps and accounts."""
+"""The pages on which users decide: notifications, calls of other apps, connected apps and accounts.
+
+One call goes all the way from the chat page to the decision, and axe-core finds nothing on any of the pages.
+"""
 
 import json
 import shutil
 from collections.abc import Callable, Iterator
 from itertools import chain
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from daily import at_night
-from pages import Browser, Page, cookies_of, expect
+from daily import rows_at_night
+from pages import PHONE, Browser, Page, cookies_of, expect, message_box
 from servers import DATABASE, FIRST_ADMIN, LiveProject, serve
-from test_browser_approvals import call
-from test_browser_look import LONG, PHONE, WINDOW, axe, in_modes, look
+from test_browser_look import DAY, LONG, MODES, WINDOW, axe, in_modes, look
 
 pytestmark = pytest.mark.browser
 
@@ -84,6 +87,41 @@ def deciding(site: LiveProject, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def person(browser: Browser, deciding: LiveProject) -> dict:
     """The cookies of its user."""
     return cookies_of(browser, deciding)
+
+
+def call(live: LiveProject, name: str, **arguments: Any) -> Any:
+    """Call a tool as a client that can't ask its user."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    headers = {"Accept": "application/json, text/event-stream"}
+    status, text = live.client(live.token).fetch("POST", "/agent/mcp/", body, headers)
+    assert status == 200
+    return json.loads(text)["result"]
+
+
+def test_a_person_decides_on_a_phone_without_scripts(
+    new_page: Callable[..., Page], deciding: LiveProject, person: dict
+):
+    waits = call(deciding, "delete_finished_tasks")["structuredContent"]["approval"]
+    chat = new_page(deciding.url, storage_state=person, **PHONE)
+    line = chat.get_by_role("link", name="1 call of another app waits for your approval.")
+    expect(line).to_be_visible()
+    page = new_page(deciding.url + line.get_attribute("href"), storage_state=person, java_script_enabled=False, **PHONE)
+    page.get_by_role("link", name="Delete finished tasks").click()
+    expect(page).to_have_url(waits["link"])
+    expect(page.get_by_text("Delete all your finished tasks?")).to_be_visible()
+    # Enter in a field decides nothing.
+    page.get_by_label("Reason").press("Enter")
+    expect(page.get_by_role("button", name="Deny")).to_be_visible()
+    assert page.locator("html").bounding_box()["width"] <= 380
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("status")).to_have_text("done")
+    assert "deleted" in call(deciding, "approval_status", id=waits["id"])["content"][0]["text"].lower()
+    chat.reload()
+    expect(message_box(chat)).to_be_visible()
+    expect(line).to_be_hidden()
+
+
+# --- How they look
 
 
 def press(page: Page, value: str) -> None:
@@ -180,18 +218,18 @@ def accounts(page: Page, live: LiveProject) -> Iterator[str]:
     yield "account-sign-in-unknown"
 
 
-@pytest.mark.parametrize("language", ["en", *at_night("ar", "ja")])
+@pytest.mark.parametrize(
+    ("language", "modes"), [("en", DAY), *rows_at_night(*((one, list(MODES)) for one in ("en", "ar", "ja")))]
+)
 def test_no_page_on_which_users_decide_has_a_finding(
-    new_page: Callable[..., Page], deciding: LiveProject, person: dict, look, language: str
+    new_page: Callable[..., Page], deciding: LiveProject, person: dict, look, language: str, modes: list[str]
 ):
     deciding.manage("shell", "-c", BEGIN.replace("URL", deciding.url))
-    page = new_page(storage_state=person, bypass_csp=True, reduced_motion="reduce")
+    page = new_page(storage_state=person, bypass_csp=True, reduced_motion="reduce", viewport=WINDOW)
     page.context.add_cookies([{"name": "django_language", "value": language, "url": deciding.url}])
     for state in chain(*(pages(page, deciding) for pages in (menu, notifications, approvals, connections, accounts))):
         expect(page.locator("html")).to_have_attribute("lang", language)
-        for name, window in (("wide", WINDOW), ("phone", PHONE)):
-            page.set_viewport_size(window)
-            for mode, rules in in_modes(page, ["light", "dark"]):
-                shown = f"{state}-{name}-{mode}"
-                look(page, shown, rules)
-                assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, shown
+        for mode, rules in in_modes(page, modes):
+            shown = f"{state}-{mode}"
+            look(page, shown, rules)
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, shown

@@ -1,7 +1,7 @@
 """What survives: reloads, sleep, lost networks, other tabs and devices. And what does not: who has signed out."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -15,9 +15,12 @@ from pages import (
     expect,
     finished,
     first,
+    hear,
+    hold,
     message_box,
     new_chat,
     origin,
+    runs_of,
     say,
     seen,
     sign_in,
@@ -34,16 +37,6 @@ A_MINUTE_LATER = """() => {
     Date.now = () => now() + 60_000;
     document.dispatchEvent(new Event("visibilitychange"));
 }"""
-
-
-def runs_of(page: Page) -> list[dict]:
-    """The bodies of the runs that this page asks for."""
-    bodies: list[dict] = []
-    page.on(
-        "request",
-        lambda r: bodies.append(r.post_data_json) if r.method == "POST" and r.url.endswith("/agent/") else None,
-    )
-    return bodies
 
 
 def session(page: Page, script: str, argument=None):
@@ -92,21 +85,41 @@ def losing_one_run(page: Page, *, deliver: bool) -> Iterator[None]:
 # --- Leaving at the worst moment
 
 
-def test_message_sent_right_before_a_reload_arrives_once(chat):
-    for deliver in (False, True):  # It never left, or its answer was not seen.
+@pytest.mark.parametrize("deliver", [False, True], ids=["it never left", "its answer was not seen"])
+def test_what_is_done_right_before_a_reload_counts_once(chat, deliver):
+    def is_done_once(act: Callable[[], object]) -> None:
         with losing_one_run(chat, deliver=deliver):
-            say(chat, "list tasks")
-        expect(bubbles(chat)).to_have_text("list tasks")
+            act()
+        expect(chat.get_by_role("button", name="Approve")).to_have_count(0)
         runs = runs_of(chat)
         chat.reload()
         expect(chat.locator(".assistant").first).to_be_visible()
         finished(chat)
-        assert stored_texts(chat, "user") == ["list tasks"]
-        assert bubbles(chat).all_inner_texts() == ["list tasks"]
         assert len(runs) == (0 if deliver else 1)
-        nothing_is_kept(chat)
-        new_chat(chat)
-    # Nor is one lost that is sent right before a new chat.
+
+    # A message.
+    is_done_once(lambda: say(chat, "list tasks"))
+    assert stored_texts(chat, "user") == ["list tasks"]
+    assert bubbles(chat).all_inner_texts() == ["list tasks"]
+    nothing_is_kept(chat)
+    # An approval.
+    new_chat(chat)
+    say(chat, "delete finished tasks")
+    is_done_once(chat.get_by_role("button", name="Approve").click)
+    expect(chat.locator(".tool")).to_have_attribute("data-status", "success")
+    assert len([m for m in stored(chat)["messages"] if m["role"] == "tool"]) == 1
+    # Another version of a message.
+    new_chat(chat)
+    hear(chat, "hello")
+    prompt = stored(chat)["messages"][0]["id"]
+    is_done_once(lambda: session(chat, "session.edit(argument, 'list tasks')", prompt))
+    expect(bubbles(chat)).to_have_text("list tasks")
+    assert [b["text"] for b in stored(chat)["branches"][prompt]] == ["hello", "list tasks"]
+    switch_to_the_first_version(chat, prompt)
+    expect(bubbles(chat)).to_have_text("hello")
+
+
+def test_message_sent_right_before_a_new_chat_arrives(chat):
     say(chat, "list tasks")
     chat.get_by_role("button", name="New chat").click()
     expect(bubbles(chat)).to_have_count(0)
@@ -114,43 +127,6 @@ def test_message_sent_right_before_a_reload_arrives_once(chat):
     expect(bubbles(chat)).to_have_text("list tasks")
     finished(chat)
     assert stored_texts(chat, "user") == ["list tasks"]
-
-
-def test_approval_given_right_before_a_reload_counts_once(chat):
-    for deliver in (False, True):
-        say(chat, "delete finished tasks")
-        approve = chat.get_by_role("button", name="Approve")
-        expect(approve).to_be_visible()
-        with losing_one_run(chat, deliver=deliver):
-            approve.click()
-        expect(approve).to_have_count(0)
-        runs = runs_of(chat)
-        chat.reload()
-        expect(chat.locator(".tool")).to_have_attribute("data-status", "success")
-        finished(chat)
-        assert len([m for m in stored(chat)["messages"] if m["role"] == "tool"]) == 1
-        assert len(runs) == (0 if deliver else 1)
-        new_chat(chat)
-
-
-def test_edit_made_right_before_a_reload_makes_one_version(chat):
-    for deliver in (False, True):
-        say(chat, "hello")
-        finished(chat)
-        prompt = stored(chat)["messages"][0]["id"]
-        with losing_one_run(chat, deliver=deliver):
-            session(chat, "session.edit(argument, 'list tasks')", prompt)
-        expect(bubbles(chat)).to_have_text("list tasks")
-        runs = runs_of(chat)
-        chat.reload()
-        expect(chat.locator(".assistant").first).to_be_visible()
-        finished(chat)
-        expect(bubbles(chat)).to_have_text("list tasks")
-        assert [b["text"] for b in stored(chat)["branches"][prompt]] == ["hello", "list tasks"]
-        assert len(runs) == (0 if deliver else 1)
-        switch_to_the_first_version(chat, prompt)
-        expect(bubbles(chat)).to_have_text("hello")
-        new_chat(chat)
 
 
 # --- Networks
@@ -275,8 +251,7 @@ def elsewhere(new_page, page: Page) -> Page:
 
 
 def test_message_to_a_busy_thread_waits_and_is_sent(new_page, scripted, go_on):
-    say(scripted, "hello")
-    finished(scripted)
+    hear(scripted, "hello")
     other = elsewhere(new_page, scripted)
     message_box(other).fill("me too")
     say(scripted, "slow")
@@ -292,11 +267,9 @@ def test_message_to_a_busy_thread_waits_and_is_sent(new_page, scripted, go_on):
 
 
 def test_page_that_was_away_shows_what_was_said_elsewhere(new_page, scripted):
-    say(scripted, "hello")
-    finished(scripted)
+    hear(scripted, "hello")
     other = elsewhere(new_page, scripted)
-    say(scripted, "news")
-    finished(scripted)
+    hear(scripted, "news")
     other.evaluate(A_MINUTE_LATER)
     expect(bubbles(other)).to_have_text(["hello", "news"])
     requests: list[str] = []
@@ -362,8 +335,7 @@ def test_session_that_ends_is_noticed_by_all_tabs_and_gives_the_words_back(tabs)
 
 
 def test_stop_before_the_first_event_and_a_retry_that_answers_nothing_anew(scripted, go_on):
-    held: list[Route] = []
-    scripted.route("**/agent/", lambda route: held.append(route))
+    held = hold(scripted, "**/agent/")
     say(scripted, "slow")
     scripted.get_by_role("button", name="Stop").click()
     first(scripted, held).continue_()

@@ -1,18 +1,18 @@
 """What the page says of a run that failed, and what it offers to do next."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from daily import at_night
+from page_events import begun_text, custom, failed, show_answer, text
 from pages import (
     Page,
-    Route,
     drawn,
     expect,
     finished,
-    first,
+    hear,
     message_box,
     new_chat,
     open_stream,
@@ -52,9 +52,9 @@ def shoot(page: Page, name: str) -> None:
 
 
 @pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
-def looked_at(request, new_page: Callable[..., Page], site, signed_in) -> Iterator[Page]:
+def looked_at(request, open_page: Callable[..., Page]) -> Page:
     scheme, width = request.param
-    page = new_page(site.url, storage_state=signed_in, color_scheme=scheme, viewport={"width": width, "height": 700})
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 700})
     page.look = f"{scheme}-{width}"
     return page
 
@@ -62,7 +62,7 @@ def looked_at(request, new_page: Callable[..., Page], site, signed_in) -> Iterat
 def break_off(page: Page, code: str, *before: dict) -> None:
     message, metadata, _, _ = STATES[code]
     push = open_stream(page)
-    push(*before, {"type": "RUN_ERROR", "code": code, "message": message, "metadata": {**RUN, **metadata}})
+    push(*before, failed(message, code, **RUN, **metadata))
     expect(page.locator(".failure:visible")).to_be_visible()
 
 
@@ -70,8 +70,8 @@ def test_the_next_step_fits_the_error(looked_at: Page):
     failure = looked_at.locator(".failure:visible")
     for code, (message, _, step, besides) in STATES.items():
         if code == "empty_answer":
-            start = {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"}
-            break_off(looked_at, code, start, {"type": "TEXT_MESSAGE_END", "messageId": "a"})
+            start, _, end = text("")
+            break_off(looked_at, code, start, end)
             # It is not a row of thumbs.
             expect(looked_at.get_by_role("toolbar", name="This answer")).to_have_count(0)
             expect(button(looked_at, "Good answer")).to_have_count(0)
@@ -92,21 +92,14 @@ def test_the_next_step_fits_the_error(looked_at: Page):
         else:
             new_chat(looked_at)
     # A file that the model can't read is told below the answer.
-    push = open_stream(looked_at)
     files = [{"mime": "audio/wav", "size": 3}]
-    push(
-        {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"},
-        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "I can't hear it."},
-        {"type": "TEXT_MESSAGE_END", "messageId": "a"},
-        {"type": "CUSTOM", "name": "files_left_out", "value": {"messageId": "a", "files": files}},
-        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
-    )
+    show_answer(looked_at, "I can't hear it.", custom("files_left_out", {"messageId": "m", "files": files}))
     expect(looked_at.locator(".turn-note")).to_contain_text("can't read a file of this conversation")
     shoot(looked_at, f"file-{looked_at.look}")
 
 
-def test_a_model_that_hangs_is_told_of_after_some_seconds(new_page, site, signed_in):
-    page = new_page(storage_state=signed_in)
+def test_a_model_that_hangs_is_told_of_after_some_seconds(open_page, site):
+    page = open_page(None)
     page.clock.install()
     page.goto(site.url)
     push = open_stream(page)
@@ -115,8 +108,7 @@ def test_a_model_that_hangs_is_told_of_after_some_seconds(new_page, site, signed
     page.clock.fast_forward(11_000)
     expect(page.locator(".working")).to_have_text("The model has not answered yet…")
     shoot(page, "slow")
-    push({"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"})
-    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "Here I am."})
+    push(*begun_text("Here I am."))
     page.clock.run_for(1000)
     expect(page.locator(".working")).to_be_hidden()
 
@@ -135,8 +127,7 @@ def test_an_error_stays_with_its_turn_and_is_tried_again_in_its_place(scripted: 
     say(scripted, "fail, and go on")
     expect(scripted.locator(".failure:visible")).to_be_visible()
     number = scripted.locator(".failure small:last-child").inner_text()
-    say(scripted, "hello")
-    finished(scripted)
+    hear(scripted, "hello")
     expect(scripted.locator(".messages .failure")).to_have_count(1)
     expect(scripted.locator(".messages .failure small:last-child")).to_have_text(number)
     expect(scripted.locator(".messages .failure button.button")).to_have_count(0)
@@ -153,14 +144,7 @@ def test_an_error_stays_with_its_turn_and_is_tried_again_in_its_place(scripted: 
 
 
 def test_an_answer_that_is_not_whole_says_so_and_can_go_on(looked_at: Page):
-    push = open_stream(looked_at)
-    push(
-        {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"},
-        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "The first step is to"},
-        {"type": "TEXT_MESSAGE_END", "messageId": "a"},
-        {"type": "CUSTOM", "name": "answer_cut", "value": {"messageId": "a", "reason": "length"}},
-        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
-    )
+    show_answer(looked_at, "The first step is to", custom("answer_cut", {"messageId": "m", "reason": "length"}))
     note = looked_at.locator(".turn-note")
     expect(note).to_contain_text("This answer is not whole.")
     shoot(looked_at, f"cut-{looked_at.look}")
@@ -171,21 +155,9 @@ def test_an_answer_that_is_not_whole_says_so_and_can_go_on(looked_at: Page):
     expect(note).to_have_count(1)
 
 
-def test_a_failure_is_told_even_if_the_server_is_out_of_reach(chat: Page):
-    """What shows failures is loaded with the first of them, and that may be why there is one."""
-    chat.route("**/*", lambda route: route.abort())
-    say(chat, "hello")
-    expect(chat.get_by_role("alert")).to_contain_text("connection to the server was lost")
-    chat.unroute("**/*")
-    chat.evaluate("() => dispatchEvent(new Event('online'))")
-    finished(chat)
-    expect(chat.locator(".failure:visible")).to_have_count(0)
-    expect(chat.locator(".assistant").first).to_be_visible()
-
-
-def test_what_is_written_without_a_network_is_kept_in_its_order_and_sent_when_it_is_back(new_page, site, signed_in):
+def test_what_is_written_without_a_network_is_kept_in_its_order_and_sent_when_it_is_back(open_page, site):
     """On a fresh page: what tells of it has come before it was needed."""
-    page = new_page(storage_state=signed_in)
+    page = open_page(None)
     with page.expect_response("**/queued*.js"), page.expect_response("**/turn-notes*.js"):
         page.goto(site.url)
     page.wait_for_load_state("networkidle")
@@ -204,21 +176,6 @@ def test_what_is_written_without_a_network_is_kept_in_its_order_and_sent_when_it
     expect(page.locator(".queued")).to_be_hidden()
     finished(page)
     assert stored_texts(page, "user") == ["list tasks", "and then this"]
-
-
-def test_what_tells_of_a_lost_network_comes_before_the_focus_even_if_the_style_was_late(dev_chat: Page):
-    """A chat without its style is hidden, but only a collapsed one waits for the focus."""
-    held: list[Route] = []
-    dev_chat.route("**/agui-chat.css", lambda route: held.append(route))
-    dev_chat.clock.install()
-    dev_chat.reload(wait_until="commit")
-    style = first(dev_chat, held)
-    dev_chat.clock.fast_forward("01:00")
-    dev_chat.evaluate("() => import('/static/agui/page/ready.js')")  # if the page has asked for it, it has it now
-    style.continue_()
-    expect(message_box(dev_chat)).to_be_visible()
-    with dev_chat.expect_response("**/turn-notes.js"):
-        dev_chat.clock.fast_forward("01:00")
 
 
 def test_a_fresh_page_without_a_network_says_so_and_goes_on_when_it_is_back(chat):

@@ -5,49 +5,26 @@ import re
 from collections.abc import Callable
 
 import pytest
-from pages import Page, Route, drawn, expect, finished, first, message_box, say
+from page_threads import Person, Thread, make_people
+from pages import Page, Route, drawn, expect, first, hear, hold, message_box
 from servers import LiveProject
 
 pytestmark = pytest.mark.browser
 
-MAKE = """
-import asyncio
-from django.contrib.auth import get_user_model
-from django.test import Client
-from pydantic_ai.conversation import Conversation
-from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
-from agui.stores.annotations import annotate
-from agui.stores.model import ModelConversationStore
-
-user = get_user_model().objects.create_user("finder")
-MORE = "\\n\\n".join(["More of it stands here, so that a message is tall."] * 4)
-
-async def make(name, turns):
-    messages = []
-    for number, (prompt, answer) in enumerate(turns):
-        messages += [ModelRequest(parts=[UserPromptPart(prompt)]), ModelResponse(parts=[TextPart(answer)])]
-        annotate(messages[-2], ids=[f"{name}-{number}-prompt"])
-        annotate(messages[-1], ids=[f"{name}-{number}-answer"])
-    thread = Conversation(conversation_id=name, messages=messages)
-    await ModelConversationStore().save(thread, scope=f"user:{user.pk}")
-
-long = [(f"Question {number} of the trip", f"Answer {number}. {MORE}") for number in range(60)]
-long[3] = ("When does it leave?", f"The **harbour ferry** leaves at <b>noon</b>. {MORE} The ferry is small.")
-long[50] = ("And back?", f"That FERRY leaves at six. {MORE}")
-asyncio.run(make("long", long))
-asyncio.run(make("lentils", [("A recipe with lentils", "Take lentils.")]))
-asyncio.run(make("report", [("Weekly report", "Here it is.")]))
-client = Client()
-client.force_login(user)
-print(client.cookies["sessionid"].value)
-"""
 ACTIVE = "() => document.querySelector('agui-chat').shadowRoot.activeElement"
 HIGHLIGHTED = "name => [...(CSS.highlights.get(name) ?? [])].map(String)"
 
 
 @pytest.fixture(scope="session")
 def finder_session(site: LiveProject) -> str:
-    return site.manage("shell", "-v", "0", "-c", MAKE).splitlines()[-1]
+    more = "\n\n".join(["More of it stands here, so that a message is tall."] * 4)
+    turns = [(f"Question {number} of the trip", f"Answer {number}. {more}") for number in range(60)]
+    ferry = f"The **harbour ferry** leaves at <b>noon</b>. {more} The ferry is small."
+    turns[3] = ("When does it leave?", ferry)
+    turns[50] = ("And back?", f"That FERRY leaves at six. {more}")
+    report = Thread("report", [("Weekly report", "Here it is.")])
+    lentils = Thread("lentils", [("A recipe with lentils", "Take lentils.")])
+    return make_people(site, {"finder": Person([report, lentils, Thread("long", turns)])})["finder"]
 
 
 @pytest.fixture
@@ -157,8 +134,7 @@ def test_one_list_has_everything(finder: Page):
     expect(box).to_have_count(0)
     expect(message_box(finder)).to_be_focused()
     # What is found comes below commands, and an answer that comes late changes nothing.
-    held: list[Route] = []
-    finder.route(re.compile(r"threads/\?q=lent"), lambda route: held.append(route))
+    held = hold(finder, re.compile(r"threads/\?q=lent"))
     finder.keyboard.press("Control+k")
     box.fill("lent")
     late = first(finder, held)
@@ -213,8 +189,7 @@ def test_a_title_of_the_model_is_shown_when_it_comes(chat: Page):
         chat.addEventListener("ag-ui-thread", ({ detail }) => (window.told = detail.title));
     }""")
     chat.route(re.compile(r"threads/\?limit=10"), lambda route: changed(route, title="Apples in autumn"))
-    say(chat, "hello")
-    finished(chat)
+    hear(chat, "hello")
     other = chat.context.new_page()
     other.goto(chat.url)
     chat.wait_for_function("() => window.told === 'Apples in autumn'")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from page_events import FINISHED, STARTED, answer_with, approval, asking, question
-from pages import Page, drawn, expect, finished, message_box, new_chat, noted, say, without_queue
+from pages import Page, drawn, expect, finished, hear, message_box, new_chat, noted, say, without_queue
 
 pytestmark = pytest.mark.browser
 
@@ -94,8 +94,7 @@ def test_input_sends_only_when_the_user_sends(scripted):
 
 
 def test_fields_of_messages_and_questions_act_only_on_an_enter_of_the_user(scripted):
-    say(scripted, "hello")
-    finished(scripted)
+    hear(scripted, "hello")
     scripted.get_by_role("button", name="Edit the message").click()
     editor = scripted.locator(".editor textarea")
     type_with_all(editor, lambda: expect(editor).to_be_visible())
@@ -128,8 +127,7 @@ def test_fields_of_messages_and_questions_act_only_on_an_enter_of_the_user(scrip
 
 
 def test_fields_that_search_act_only_on_an_enter_of_the_user(scripted):
-    say(scripted, "東京 is where I live, and 東京 it stays")
-    finished(scripted)
+    hear(scripted, "東京 is where I live, and 東京 it stays")
     scripted.keyboard.press("Control+f")
     find, status = scripted.locator(".find input"), scripted.locator(".find [role=status]")
     find.fill("東京")
@@ -156,8 +154,7 @@ def test_fields_that_search_act_only_on_an_enter_of_the_user(scripted):
 
 
 def test_fields_of_the_list_act_only_on_an_enter_of_the_user(scripted):
-    say(scripted, "hello")
-    finished(scripted)
+    hear(scripted, "hello")
     scripted.get_by_role("button", name="Conversations", exact=True).click()
     drawer = scripted.get_by_role("dialog", name="Conversations")
     row = drawer.locator("li:has(.thread)").first

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from pages import Page, expect, finished, message_box, origin, say, thread_id
+from pages import Page, expect, hear, message_box, origin, thread_id
 
 pytestmark = pytest.mark.browser
 
@@ -13,8 +13,7 @@ def drawer(chat: Page):
     """The list of conversations, of which the newest says "second"."""
     for text in ("first", "second"):
         chat.get_by_role("button", name="New chat").first.click()
-        say(chat, text)
-        finished(chat)
+        hear(chat, text)
     chat.get_by_role("button", name="Conversations", exact=True).click()
     return chat.get_by_role("dialog", name="Conversations")
 

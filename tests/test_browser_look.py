@@ -928,23 +928,6 @@ def test_sign_in_has_no_finding(new_page, site, look, modes):
         look(page, f"login-{mode}", rules)
 
 
-# --- Languages
-
-
-def test_words_of_the_page_win_over_those_of_the_language(open_page, site):
-    page = open_page(None)
-    page.add_init_script("""document.addEventListener("readystatechange", () => {
-        document.documentElement.lang = "de-AT";
-        const strings = JSON.stringify({ send: "Los", placeholder: "Ihre Bestellung" });
-        document.querySelector("agui-chat").dataset.strings = strings;
-    }, { once: true })""")
-    page.goto(site.url)
-    expect(page.get_by_role("button", name="Los")).to_be_visible()
-    expect(page.get_by_label("Ihre Nachricht", exact=True)).to_be_visible()
-    expect(page.get_by_placeholder("Ihre Bestellung, oder / für Vorlagen")).to_be_visible()
-    assert page.locator("agui-chat").evaluate("e => e.strings.lang") == "de-AT"
-
-
 # --- Paper
 
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from page_events import FINISHED, begun_text, chunk, failed, show_answer
-from pages import Page, asked, expect, finished, new_chat, open_stream, say
+from page_events import FINISHED, begun_text, chunk, show_answer
+from pages import Page, asked, expect, finished, new_chat, open_stream
 
 pytestmark = pytest.mark.browser
 
@@ -116,70 +116,6 @@ def test_no_text_can_do_anything(lab, site):
     assert [one for one in requests if "/static/agui/" not in one] == [f"{site.url}/last"]
     assert lab.evaluate("window.pwned") is None
     assert lab.url.startswith(site.url)
-
-
-def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_what_reads_markdown(dev_chat):
-    names = asked(dev_chat, "entities")
-    say(dev_chat, "say &amp; and &lt;")
-    finished(dev_chat)
-    assert names == []
-    dev_chat.evaluate(
-        """async () => {
-            const { MarkdownView } = await import("/static/agui/markdown/view.js");
-            const view = new MarkdownView({ copy: "Copy", copied: "Copied", copyFailed: "No" });
-            view.element.id = "names";
-            document.body.append(view.element);
-            view.update("Gr&uuml;&szlig;e &rarr; &nosuchname; `&uuml;`", true);
-        }"""
-    )
-    expect(dev_chat.locator("#names")).to_have_text("Grüße → &nosuchname; &uuml;")
-    assert len(names) == 1
-    dev_chat.route("**/markdown/nodes*.js*", lambda route: route.abort())
-    dev_chat.reload()
-    say(dev_chat, "list tasks")
-    finished(dev_chat)
-    expect(dev_chat.locator(".prose.plain").first).to_contain_text("`list_tasks`")
-    expect(dev_chat.locator(".prose code")).to_have_count(0)
-
-
-SHOW = """async (text) => {
-    const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown/view.js");
-    await loadMarkdown(() => import("/static/agui/messages/reading.js"));
-    const view = new MarkdownView({ copy: "Copy", copied: "Copied" });
-    view.element.classList.add("shown");
-    document.body.append(view.element);
-    view.update(text);
-}"""
-
-
-def test_shapes_are_loaded_with_the_first_text_that_has_their_signs(dev_chat):
-    names = asked(dev_chat, "markdown/shapes.js")
-    strong = dev_chat.locator(".prose strong")
-    push = open_stream(dev_chat)
-    push(*begun_text("“**plain**” — it’s <b>bold</b> 👍🏽\n\n"))  # noqa: RUF001 - as models write
-    expect(strong).to_have_text("plain")
-    assert names == []
-    # A growing text is read again when they have come, and so is the part of it that was finished.
-    for delta in ("**今天。**很好\n\n", "Next $x_1$ and **明天。**也"):
-        push(begun_text(delta)[1])
-    expect(strong).to_have_text(["plain", "今天。", "明天。"])
-    expect(dev_chat.locator(".prose math")).to_have_count(1)
-    assert len(names) == 1
-    # An answer that fails before its end shows no half marks, and loses no words.
-    push(begun_text("是 **很 [长](http://e")[1], failed("It broke."))
-    finished(dev_chat)
-    expect(dev_chat.locator(".prose p").last).to_have_text(re.compile(r"是 \*\*很 \[长\]\(http://e$"))
-    # Without them a text is as CommonMark reads it, and the next text tries again.
-    dev_chat.route("**/markdown/shapes.js*", lambda route: route.abort())
-    dev_chat.reload()
-    with dev_chat.expect_event("requestfailed"):
-        dev_chat.evaluate(SHOW, "# 明天\n\n**后天。**呢")
-    shown = dev_chat.locator(".shown")
-    expect(shown.locator("h1")).to_have_text("明天")
-    expect(shown.locator("p")).to_have_text("**后天。**呢")
-    dev_chat.unroute("**/markdown/shapes.js*")
-    dev_chat.evaluate(SHOW, "**好的。**呢")
-    expect(shown.last.locator("strong")).to_have_text("好的。")
 
 
 CODE = '```python\n@route("/a")\ndef f(x):  # about it\n    return "text" + str(1)' + " + x" * 60 + "\n```"

@@ -3,11 +3,13 @@
 import re
 
 import pytest
+from page_events import FINISHED, chunk, custom
 from pages import (
     Page,
     answers,
     expect,
     finished,
+    hear,
     lasting,
     message_box,
     new_chat,
@@ -33,8 +35,7 @@ def button(page: Page, name: str):
 
 
 def ask(page: Page, text: str) -> None:
-    say(page, text)
-    finished(page)
+    hear(page, text)
     expect(bar(page)).to_be_visible()
 
 
@@ -259,13 +260,8 @@ def test_usage_is_shown_when_the_server_tells_it_and_a_failure_has_a_number_to_q
     assert stored_texts(scripted, "user") == ["fail, and be quoted"]
     new_chat(scripted)
     usage = [{"inputTokens": 1200, "outputTokens": 30}, {"inputTokens": 34, "outputTokens": 5}]
-    push = open_stream(scripted)
-    push({"type": "TEXT_MESSAGE_CHUNK", "messageId": "a", "delta": "Hello."})
-    push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "usage": usage})
+    open_stream(scripted)(chunk("Hello."), FINISHED | {"usage": usage})
     expect(bar(scripted)).to_contain_text("1,234 tokens read, 35 written")
-    push = open_stream(scripted)
-    push({"type": "TEXT_MESSAGE_CHUNK", "messageId": "b", "delta": "Hello again."})
     told = {"inputTokens": 7, "outputTokens": 1, "cost": 0.00123, "contextTokens": 500, "contextWindow": 1000}
-    push({"type": "CUSTOM", "name": "usage", "value": {"messageId": "b", "usage": told}})
-    push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    open_stream(scripted)(chunk("Hello again.", "b"), custom("usage", {"messageId": "b", "usage": told}), FINISHED)
     expect(bar(scripted)).to_contain_text("7 tokens read, 1 written · $0.0012 · 50% of the context")

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from pages import Page, expect, finished, message_box, new_chat, say, sign_in, thread_id
+from pages import PHONE, Page, expect, hear, message_box, new_chat, sign_in, thread_id
 from servers import LiveProject
 
 pytestmark = pytest.mark.browser
 
-PHONE = {"viewport": {"width": 380, "height": 700}, "has_touch": True, "is_mobile": True}
 TITLE = "Plan the garden party for the whole team"
 # What is too small for a finger. Links in a text are as large as the text.
 SMALL = """() => {
@@ -23,15 +22,14 @@ SMALL = """() => {
 
 
 @pytest.fixture
-def phone(new_page: Callable[..., Page], site: LiveProject, signed_in: dict) -> Page:
+def phone(open_page: Callable[..., Page], site: LiveProject) -> Page:
     """A page with two conversations, of which the second one is open, and all that is loaded in time is there."""
-    page = new_page(storage_state=signed_in, **PHONE)
+    page = open_page(None, **PHONE)
     with page.expect_response("**/threads/touch*.js"):
         page.goto(site.url)
     for text in (TITLE, "second"):
         new_chat(page)
-        say(page, text)
-        finished(page)
+        hear(page, text)
     return page
 
 
@@ -146,8 +144,8 @@ def test_on_screen_keyboard_covers_no_input(phone):
     assert drawer(phone).locator(".drawer-body").bounding_box()["height"] < 400
 
 
-def test_chat_on_another_page_goes_back_and_does_not_cover_the_next_page(new_page, site, signed_in):
-    page = new_page(site.url + "/admin/", storage_state=signed_in, **PHONE)
+def test_chat_on_another_page_goes_back_and_does_not_cover_the_next_page(open_page, site):
+    page = open_page("/admin/", **PHONE)
     launcher = page.get_by_role("button", name="Open the chat")
     launcher.tap()
     expect(message_box(page)).to_be_visible()

@@ -1,14 +1,16 @@
-"""What an answer shows beside its text: its sources, in a list and in cards, and the images that were made."""
+"""What an answer shows beside its text: its sources, in a list and in cards, the images that were made, and what the
+user may want to say next.
+"""
 
 import pytest
-from pages import asked, expect, finished, say
+from pages import asked, expect, finished, hear, message_box
+from servers import LiveProject, serve
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
 
 def test_sources_are_listed_below_their_answer(scripted):
-    say(scripted, "When do you open?")
-    finished(scripted)
+    hear(scripted, "When do you open?")
     for _ in range(2):
         sources = scripted.get_by_role("group").filter(has_text="3 sources")
         sources.get_by_text("3 sources").click()
@@ -26,8 +28,7 @@ def test_sources_are_listed_below_their_answer(scripted):
 
 
 def test_a_mark_shows_a_card_of_its_sources(scripted):
-    say(scripted, "When do you open?")
-    finished(scripted)
+    hear(scripted, "When do you open?")
     prose = scripted.locator(".prose").last
     marks = prose.get_by_role("button")
     expect(marks).to_have_text(["[1]", "[2][1]"])
@@ -100,8 +101,7 @@ def test_a_mark_shows_a_card_of_its_sources(scripted):
 
 def test_images_are_shown_where_they_were_made_and_open_large(scripted):
     requests = asked(scripted, "^(data|blob):")
-    say(scripted, "Draw")
-    finished(scripted)
+    hear(scripted, "Draw")
     for _ in range(2):
         links = scripted.get_by_role("list", name="Images").get_by_role("link")
         expect(links).to_have_count(3)
@@ -155,3 +155,48 @@ def test_images_are_shown_where_they_were_made_and_open_large(scripted):
     )
     scripted.goto(url)
     expect(scripted.locator(".image-link canvas")).to_have_count(3)
+
+
+# Answers, and suggests. The answer to the first suggestion has none of its own.
+MODEL = """
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
+
+from agui.contrib.suggestions.follow_ups import FollowUps
+from assistant.agent import config
+
+object.__setattr__(config, "capabilities", [FollowUps()])
+
+
+def suggest(messages, info):
+    is_last = "Buy milk" in messages[-1].parts[-1].content
+    texts = [] if is_last else ["Buy milk", "<b>Drink</b> it"]
+    return ModelResponse([ToolCallPart(info.output_tools[0].name, {"response": texts})])
+
+
+async def answer(messages, info):
+    yield "There is "
+    yield "none."
+
+
+model = FunctionModel(suggest, stream_function=answer)
+"""
+
+
+def test_a_suggestion_is_sent_by_keyboard_and_makes_way(new_page, site: LiveProject, signed_in: dict):
+    (site.path / "suggesting.py").write_text(MODEL)
+    with serve(site.path, AGENT_MODEL="python:suggesting.model") as live:
+        page = new_page(live.url, storage_state=signed_in)
+        hear(page, "Is there milk?")
+        group = page.get_by_role("group", name="Suggested messages")
+        chips = group.get_by_role("button")
+        for _ in range(2):
+            expect(chips).to_have_text(["Buy milk", "<b>Drink</b> it"])
+            page.reload()
+        chips.first.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(".bubble")).to_have_text(["Is there milk?", "Buy milk"])
+        expect(group).to_be_hidden()
+        expect(message_box(page)).to_be_focused()
+        finished(page)
+        expect(group).to_be_hidden()

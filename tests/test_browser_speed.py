@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, element_modules, npm_install, page_folders
 from page_costs import IDLE, answer, open_thread, settle, stream
-from pages import Page, Response, expect, finished, message_box, new_chat, open_stream, say, sign_in
+from page_events import chunk
+from pages import Page, Response, expect, hear, message_box, new_chat, open_stream, sign_in
 from servers import LiveProject, wait_until
 from test_javascript import run_element_tests
 
@@ -66,8 +67,7 @@ def read_an_answer(page: Page) -> None:
     # The page's own view of this tool is no part of the chat.
     page.locator("agui-chat").evaluate("chat => chat.registerToolView('list_tasks', {})()")
     for text in ('add_task title="Buy milk"', "list tasks"):
-        say(page, text)
-        finished(page)
+        hear(page, text)
         page.locator(".tool summary").last.click()
     expect(page.locator(".prose code").first).to_be_visible()
     expect(page.get_by_role("button", name="Copy the answer").last).to_be_attached()
@@ -105,25 +105,6 @@ def test_page_is_light_in_use(new_page, site):
     assert total(first) < total(weights) < MAX_GZIPPED_BYTES_IN_USE
     assert not [name for name in weights if ON_DEMAND.search(name)]
     assert len(weights) < 10
-
-
-def test_first_load_in_development_is_the_element_and_what_it_imports(new_page, live_project):
-    page = new_page()
-    responses = loaded(page)
-    page.goto(live_project.url)
-    sign_in(page, live_project)
-    wait_for_idle_modules(page, responses)  # a slow machine may have them before the page itself
-    page.wait_for_load_state("networkidle")
-    weights, _ = parted(weigh(responses))
-    static = live_project.path / "agui/static"
-    needed, imported = {static / "agui/agui-chat.js"}, [static / "agui/agui-chat.js"]
-    while imported:
-        module = imported.pop()
-        for address in re.findall(r'^import .* from "(.*)";$', module.read_text(), re.MULTILINE):
-            if (path := (module.parent / address).resolve()) not in needed:
-                needed.add(path)
-                imported.append(path)
-    assert {static / name for name in weights if name.endswith(".js") and name.startswith("agui/")} == needed
 
 
 @pytest.mark.nightly
@@ -258,8 +239,7 @@ def test_long_thread_opens_at_its_end_and_earlier_messages_come_as_the_reader_sc
     # Another thread has nothing of a long one.
     chat.get_by_role("button", name="New chat").first.click()
     expect(chat.locator(".message")).to_have_count(0)
-    say(chat, "list tasks")
-    finished(chat)
+    hear(chat, "list tasks")
     assert messages(chat).count() < 10
     # It is drawn in whole turns: the toolbar of an answer copies all of it, so none begins in the middle of one.
     new_chat(chat)
@@ -288,8 +268,7 @@ def test_frames_of_a_stream_touch_and_read_only_what_is_written(chat):
     new_chat(chat)
     open_thread(chat, 2000)
     push = open_stream(chat)
-    chunk = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "a"}
-    push(chunk | {"delta": "Begun "})
+    push(chunk("Begun "))
     expect(chat.get_by_text("Begun")).to_be_visible()
     settle(chat)
     chat.evaluate(
@@ -301,23 +280,21 @@ def test_frames_of_a_stream_touch_and_read_only_what_is_written(chat):
     )
     for number in range(3):
         snapshot = {"type": "STATE_SNAPSHOT", "snapshot": {"number": number}}
-        push(snapshot, {"type": "STEP_STARTED", "stepName": f"s{number}"}, chunk | {"delta": f"word{number} "})
+        push(snapshot, {"type": "STEP_STARTED", "stepName": f"s{number}"}, chunk(f"word{number} "))
         expect(chat.get_by_text(f"word{number}")).to_be_visible()
         settle(chat)
     assert chat.evaluate("reads") == 0
 
 
 def test_chunks_of_two_messages_in_turn_touch_only_these(chat):
-    say(chat, "list tasks")
-    finished(chat)
+    hear(chat, "list tasks")
     expect(chat.locator(".actions").last).to_be_attached()  # what draws messages is there, and draws them no more
     push = open_stream(chat)
-    chunk = {"type": "TEXT_MESSAGE_CHUNK"}
-    push(chunk | {"messageId": "a", "delta": "**One**"}, chunk | {"messageId": "b", "delta": "**Two**"})
+    push(chunk("**One**", "a"), chunk("**Two**", "b"))
     expect(chat.locator("strong", has_text="Two")).to_be_visible()
     settle(chat)
     question = chat.get_by_text("hello", exact=True)
     question.evaluate("element => element.closest('.message').remove()")  # it is put back when all are drawn anew
-    push(chunk | {"messageId": "a", "delta": " and three"})
+    push(chunk(" and three", "a"))
     expect(chat.get_by_text("One and three")).to_be_visible()
     assert question.count() == 0

@@ -1,68 +1,57 @@
 """The list of conversations, and which of them is open, in a real Chromium."""
 
-import json
 import re
 from collections.abc import Callable
 from contextlib import contextmanager
 
 import pytest
-from pages import Page, Route, drawn, expect, finished, first, lasting, message_box, new_chat, origin, say, thread_id
+from page_threads import Person, Thread, make_people
+from pages import (
+    Page,
+    asked,
+    drawn,
+    expect,
+    first,
+    hear,
+    hold,
+    lasting,
+    message_box,
+    new_chat,
+    origin,
+    say,
+    thread_id,
+)
 from servers import LiveProject, wait_until
 
 pytestmark = pytest.mark.browser
 
 NARROW = {"width": 700, "height": 800}
 
-# Users with conversations a minute apart, the first one the newest, and how many days old each is.
-PEOPLE: dict[str, tuple[int, list[int]]] = {
-    "search": (12, [0] * 8 + [1, 3, 40, 800]),
-    "pages": (70, []),
-    "undo": (6, []),
-    "timed": (5, []),
-    "leave": (4, []),
-    "keys": (5, []),
-    "rename": (3, []),
-    "refreshed": (2, []),
-    "wide": (3, []),
-    "unread": (3, []),
-    "link": (2, []),
+# How old the conversations of users are in days, the newest first.
+PEOPLE: dict[str, list[int]] = {
+    "search": [0] * 8 + [1, 3, 40, 800],
+    "pages": [0] * 70,
+    "undo": [0] * 6,
+    "timed": [0] * 5,
+    "leave": [0] * 4,
+    "keys": [0] * 5,
+    "rename": [0] * 3,
+    "refreshed": [0] * 2,
+    "wide": [0] * 3,
+    "unread": [0] * 3,
+    "link": [0] * 2,
 }
-MAKE = """
-import asyncio, json
-from datetime import timedelta
-from django.contrib.auth import get_user_model
-from django.test import Client
-from django.utils import timezone
-from pydantic_ai.conversation import Conversation
-from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
-from assistant.models import Conversation as Thread
-from agui.stores.model import ModelConversationStore
-
-async def make(name, count, user):
-    for number in range(count):
-        turn = [ModelRequest(parts=[UserPromptPart(f"Question {number:02} of {name}")]),
-            ModelResponse(parts=[TextPart(f"Answer {number:02}")])]
-        one = Conversation(conversation_id=f"{name}-{number:02}", messages=turn)
-        await ModelConversationStore().save(one, scope=f"user:{user.pk}")
-
-sessions = {}
-for name, (count, days) in json.loads('PEOPLE').items():
-    user = get_user_model().objects.create_user(name, password="secret-1234" if name == "link" else None)
-    asyncio.run(make(name, count, user))
-    for number, thread in enumerate(Thread.objects.filter(owner=user).order_by("pk")):
-        age = timedelta(days=(days or [0] * count)[number], minutes=number)
-        Thread.objects.filter(pk=thread.pk).update(updated_at=timezone.now() - age, unread=False)
-    client = Client()
-    client.force_login(user)
-    sessions[name] = client.cookies["sessionid"].value
-print(json.dumps(sessions))
-"""
+PASSWORD = "secret-1234"
 
 
 @pytest.fixture(scope="session")
 def sessions(site: LiveProject) -> dict[str, str]:
-    output = site.manage("shell", "-v", "0", "-c", MAKE.replace("PEOPLE", json.dumps(PEOPLE)))
-    return json.loads(output.splitlines()[-1])
+    def threads(name: str, days: list[int]) -> list[Thread]:
+        turns = [(f"Question {number:02} of {name}", f"Answer {number:02}") for number in range(len(days))]
+        return [Thread(f"{name}-{number:02}", [turns[number]], age) for number, age in enumerate(days)]
+
+    people = {name: Person(threads(name, days), PASSWORD) for name, days in PEOPLE.items()}
+    return make_people(site, people)
 
 
 @pytest.fixture
@@ -157,8 +146,7 @@ def test_conversations_are_grouped_by_day_and_the_search_says_how_many(page_of):
     assert "Last 7 days" in names
     assert re.fullmatch(r"[A-Z][a-z]+ \d{4}", names[-1])
     expect_numbers(drawer, [*range(12)])
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "q=" in request.url else None)
+    searches = asked(page, "q=")
     search.evaluate("""search => {
         for (const letter of "answer 1") {
             search.value += letter;
@@ -167,7 +155,7 @@ def test_conversations_are_grouped_by_day_and_the_search_says_how_many(page_of):
     }""")
     expect(drawer.get_by_role("status").filter(has_text="found")).to_have_text("3 found")
     expect_numbers(drawer, [1, 10, 11])
-    assert len(asked) == 1
+    assert len(searches) == 1
     search.fill("<img src=x> nowhere")
     expect(drawer.get_by_text("Nothing found for “<img src=x> nowhere”.")).to_be_visible()
     search.press("Escape")
@@ -335,8 +323,7 @@ def test_new_title_is_shown_although_the_list_came_anew_while_it_was_written(pag
     drawer = open_drawer(page)
     expect(rows(drawer)).to_have_count(2)
     page.keyboard.press("Escape")
-    held: list[Route] = []
-    page.route("**/agent/threads/?*", lambda route: held.append(route))
+    held = hold(page, "**/agent/threads/?*")
     open_drawer(page)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("F2")
@@ -362,8 +349,7 @@ def test_list_stays_beside_a_wide_chat(page_of):
     expect(drawer.locator("[aria-current] .thread-title")).to_have_text("Question 01 of wide")
     edge = drawer.bounding_box()
     assert message_box(page).bounding_box()["x"] > edge["x"] + edge["width"]
-    say(page, "hello")
-    finished(page)
+    hear(page, "hello")
     expect(rows(drawer).first).to_contain_text("Question 01")
     page.reload()
     expect(drawer).to_be_visible()
@@ -430,7 +416,7 @@ def test_answer_that_ends_while_nobody_looks_is_marked(scripted, go_on):
 def test_link_leads_through_the_login_to_its_conversation(new_page, site, sessions):
     page = new_page(f"{site.url}/?thread=link-01")
     page.get_by_label("Username").fill("link")
-    page.get_by_label("Password").fill("secret-1234")
+    page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("Answer 01")).to_be_visible()
     expect(page).to_have_url(re.compile(r"/\?thread=link-01$"))
@@ -455,8 +441,7 @@ def test_back_and_forward_go_from_one_to_the_next_and_a_link_to_nowhere_says_so(
     expect(page.locator(".chip").first).to_be_visible()
     page.go_back()
     expect(page.get_by_text("Answer 01")).to_be_visible()
-    say(page, "hello")
-    finished(page)
+    hear(page, "hello")
     expect(page.get_by_text("That conversation is not there")).to_have_count(0)
 
 
@@ -477,14 +462,13 @@ def test_page_is_told_the_title(page_of):
     page.wait_for_function("() => told.at(-1) === 'Third'")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="New chat").first.click()
-    say(page, "A new question")
-    finished(page)
+    hear(page, "A new question")
     page.wait_for_function("() => told.at(-1) === 'A new question'")
     expect(page).to_have_title(re.compile("^A new question . "))
 
 
-def test_the_first_step_back_closes_a_list_that_covers_the_chat(new_page, site, signed_in):
-    page = new_page(site.url, storage_state=signed_in, viewport={"width": 380, "height": 800})
+def test_the_first_step_back_closes_a_list_that_covers_the_chat(open_page):
+    page = open_page(viewport={"width": 380, "height": 800})
     page.evaluate("history.pushState(null, '', '?here')")
     page.get_by_role("button", name="Conversations", exact=True).click()
     search = page.get_by_role("searchbox")

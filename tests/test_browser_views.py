@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from page_events import shown
-from pages import Browser, Page, Route, drawn, expect, finished, new_chat, open_stream, say
+from pages import Browser, Page, Route, drawn, expect, finished, hear, new_chat, open_stream
 from servers import LiveProject, wait_until
 
 pytestmark = pytest.mark.browser
@@ -32,8 +32,7 @@ def card(page: Page):
 
 
 def test_card_is_drawn_and_its_button_calls_a_tool_through_the_approval(viewing: Page):
-    say(viewing, "Show my order")
-    finished(viewing)
+    hear(viewing, "Show my order")
     expect(card(viewing).get_by_role("heading")).to_have_text("Order 7")
     expect(card(viewing).locator("b")).to_have_text("<i>Ada</i>")
     expect(card(viewing).locator("b")).to_have_css("color", "rgb(1, 2, 3)")

@@ -1,3 +1,4 @@
+# ruff: noqa: F401 - pytest runs these tests here, too, with the browser of this module
 """The page in Firefox, as Debian or Mozilla ships it: the tests of what users do most, and what Chromium can't show.
 
 Playwright drives this Firefox by WebDriver BiDi, the browser's own protocol.
@@ -10,16 +11,18 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from pages import Browser, Page, drawn, expect, finished, launch_firefox, message_box, new_chat, say, stored
+from page_events import keep_thread
+from pages import Browser, Page, drawn, expect, hear, launch_firefox, message_box, stored
 from playwright.sync_api import Playwright
 from servers import LiveProject
 from test_browser import (
     test_answers_cards_and_reasoning_are_elements_that_nothing_was_parsed_for,
     test_approval_asks_with_the_tools_own_words_and_runs_once,
-    test_escape_stops_the_run_and_keeps_the_text,
+    test_enter_sends_and_escape_stops_the_run_and_keeps_the_text,
     test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_other_host,
     test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools,
     test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing,
+    test_several_questions_are_answered_in_one_request,
 )
 from test_browser_around import test_a_user_reads_another_language_without_scripts_of_the_page
 from test_browser_composer import test_message_waits_for_the_answer_and_arrow_up_edits_the_last
@@ -50,34 +53,6 @@ from test_browser_threads import (
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
-# Pytest runs these here, too, with the browser of this module.
-__all__ = [
-    "finder",
-    "finder_session",
-    "page_of",
-    "sessions",
-    "test_a_found_conversation_opens_at_its_message",
-    "test_a_message_is_edited_by_keyboard_alone",
-    "test_a_user_reads_another_language_without_scripts_of_the_page",
-    "test_an_edited_message_and_another_answer_are_new_versions",
-    "test_answers_cards_and_reasoning_are_elements_that_nothing_was_parsed_for",
-    "test_approval_asks_with_the_tools_own_words_and_runs_once",
-    "test_back_and_forward_go_from_one_to_the_next_and_a_link_to_nowhere_says_so",
-    "test_deleted_conversation_comes_back_where_it_was",
-    "test_escape_stops_the_run_and_keeps_the_text",
-    "test_everything_is_done_with_the_keyboard",
-    "test_fields_of_the_list_act_only_on_an_enter_of_the_user",
-    "test_fields_that_search_act_only_on_an_enter_of_the_user",
-    "test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_other_host",
-    "test_input_sends_only_when_the_user_sends",
-    "test_message_waits_for_the_answer_and_arrow_up_edits_the_last",
-    "test_more_are_loaded_where_the_list_ends_and_none_twice",
-    "test_one_list_has_everything",
-    "test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools",
-    "test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing",
-    "test_words_are_found_in_all_messages_of_the_open_conversation",
-]
-
 WATCH = "addEventListener('securitypolicyviolation', (event) => tellRefusal(event.violatedDirective))"
 DARK = 0
 PHONE = {"width": 380, "height": 740}
@@ -107,35 +82,12 @@ def new_page(new_page: Callable[..., Page]) -> Iterator[Callable[..., Page]]:
     assert told == []
 
 
-def test_several_questions_are_decided_one_by_one_and_at_once(scripted: Page):
-    say(scripted, "delete twice")
-    expect(scripted.get_by_role("button", name="Approve", exact=True)).to_have_count(2)
-    bar = scripted.get_by_role("group", name="Open questions")
-    expect(bar).to_contain_text("2 more to decide")
-    scripted.get_by_role("button", name="Deny", exact=True).first.click()
-    scripted.get_by_label("Reason").fill("Not these.")
-    scripted.get_by_label("Reason").press("Enter")
-    expect(bar).to_contain_text("1 more to decide")
-    scripted.get_by_role("button", name="Approve", exact=True).last.click()
-    finished(scripted)
-    for _ in range(2):
-        expect(scripted.locator(".tool[data-status=denied]")).to_have_count(1)
-        expect(scripted.locator(".tool[data-status=success]")).to_have_count(1)
-        scripted.reload()
-    new_chat(scripted)
-    say(scripted, "delete twice")
-    bar.get_by_role("button", name="Deny all").click()
-    finished(scripted)
-    expect(scripted.locator(".tool[data-status=denied]")).to_have_count(2)
-
-
 def test_file_is_sent_and_comes_back_and_an_answer_is_copied(scripted: Page, tmp_path: Path):
     with scripted.expect_file_chooser() as chooser:
         scripted.get_by_role("button", name="Attach files").click()
     chooser.value.set_files([{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"one\ntwo"}])
     expect(scripted.locator(".tray .file[data-status=ready]")).to_have_count(1)
-    say(scripted, "read this")
-    finished(scripted)
+    hear(scripted, "read this")
     [message] = [one for one in stored(scripted)["messages"] if one["role"] == "user"]
     assert [one["name"] for one in message["metadata"]["attachments"]] == ["notes.txt"]
     scripted.reload()
@@ -150,8 +102,7 @@ def test_file_is_sent_and_comes_back_and_an_answer_is_copied(scripted: Page, tmp
 
 
 def test_passage_that_is_selected_is_quoted(scripted: Page):
-    say(scripted, "hello")
-    finished(scripted)
+    hear(scripted, "hello")
     box = scripted.locator(".assistant .prose p").bounding_box()
     scripted.mouse.move(box["x"] + 1, box["y"] + 10)
     scripted.mouse.down()
@@ -161,8 +112,8 @@ def test_passage_that_is_selected_is_quoted(scripted: Page):
     expect(message_box(scripted)).to_have_value(re.compile(r"^> word0 w\w*\n\n$"))
 
 
-def test_page_is_dark_runs_from_right_to_left_and_fits_a_phone(new_page, site: LiveProject, signed_in: dict):
-    page = new_page(site.url, storage_state=signed_in, viewport=PHONE)
+def test_page_is_dark_runs_from_right_to_left_and_fits_a_phone(open_page):
+    page = open_page(viewport=PHONE)
     page.locator(".avatar").click()
     page.locator(".languages summary").click()
     page.get_by_role("button", name="العربية").click()
@@ -189,8 +140,8 @@ def pages_of(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", b"".join([pdf, *unpacked])))
 
 
-def test_paper_has_the_whole_conversation(new_page, site: LiveProject, signed_in: dict):
-    page = new_page(storage_state=signed_in)
+def test_paper_has_the_whole_conversation(open_page, site: LiveProject):
+    page = open_page(None)
     with page.expect_response("**/page/print*.js"):
         page.goto(site.url)
     texts = ["Question", "Answer **one**\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" + "long words " * 60]
@@ -198,8 +149,7 @@ def test_paper_has_the_whole_conversation(new_page, site: LiveProject, signed_in
         {"id": f"m{number}", "role": "assistant" if number % 2 else "user", "content": texts[number % 2]}
         for number in range(200)
     ]
-    thread = {"messages": messages, "state": {}, "pending": [], "running": False}
-    page.route("**/agent/threads/long/", lambda route: route.fulfill(json=thread))
+    keep_thread(page, *messages)
     page.evaluate("document.querySelector('agui-chat').openThread('long')")
     expect(page.locator(".message")).to_have_count(20)
     page.evaluate("""() => addEventListener("beforeprint", () => {

@@ -1,3 +1,4 @@
+# ruff: noqa: F401 - pytest runs these tests here, too, with the browser of this module
 """Apps of other MCP servers in Firefox: what they do, and how they try to break out.
 
 What the app shows and how it looks on paper is left to Chromium, and so are attempts whose defences are out.
@@ -22,18 +23,6 @@ from test_browser_escapes import (
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
-
-# Pytest runs these here, too, with the browser of Firefox's tests.
-__all__ = [
-    "open_scene",
-    "outside",
-    "shared",
-    "shop",
-    "test_address_of_an_app_is_no_page",
-    "test_app_is_heard_only_for_what_it_may_ask",
-    "test_attempt_fails",
-    "test_no_means_no",
-]
 
 
 @pytest.fixture(scope="session")

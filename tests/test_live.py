@@ -13,32 +13,12 @@ from servers import LiveProject, events, run_input, serve, text_of
 
 pytestmark = pytest.mark.servers
 
-# A model that says one word and then waits for a file: a client that reads the word has read it before the model ended.
-WAITING_MODEL = """
-import asyncio
-from pathlib import Path
 
-from pydantic_ai.models.function import FunctionModel
-
-GO = Path(__file__).with_name("go")
-
-
-async def answer(messages, info):
-    yield "first "
-    while not GO.exists():
-        await asyncio.sleep(0.01)
-    yield "last"
-
-
-model = FunctionModel(stream_function=answer)
-"""
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def waiting_project(live_project: LiveProject) -> Iterator[LiveProject]:
-    """The same project, served by a second process with the waiting model."""
-    (live_project.path / "waiting.py").write_text(WAITING_MODEL)
-    (live_project.path / "go").unlink(missing_ok=True)
+    """The same project, served by a second process with a model that waits for the test in the middle of "slow"."""
+    shutil.copy(ROOT / "tests/page_model.py", live_project.path / "waiting.py")
+    (live_project.path / "waiting.gate").touch()
     with serve(live_project.path, AGENT_MODEL="python:waiting.model") as live:
         yield live
 
@@ -53,19 +33,15 @@ def user_with_token(live: LiveProject, name: str) -> str:
     return live.manage("create_token", name).splitlines()[-1]
 
 
-def test_health_needs_no_login(live_project: LiveProject):
-    assert live_project.client().fetch("GET", "/healthz")[0] == 200
-
-
 def test_first_event_arrives_before_the_model_has_ended(waiting_project: LiveProject):
     client = waiting_project.client(waiting_project.token)
-    with client.open("POST", "/agent/", run_input("hello")) as response:
+    with client.open("POST", "/agent/", run_input("slow")) as response:
         assert response.headers["Content-Type"].startswith("text/event-stream")
         stream = events(response)
         seen = [next(stream)["type"]]
         while seen[-1] != "TEXT_MESSAGE_CONTENT":
             seen.append(next(stream)["type"])
-        (waiting_project.path / "go").touch()
+        (waiting_project.path / "waiting.gate").touch()
         seen += [event["type"] for event in stream]
     assert (seen[0], seen[-1]) == ("RUN_STARTED", "RUN_FINISHED")
 
@@ -74,23 +50,25 @@ def test_readmes_curl_streams(waiting_project: LiveProject):
     if not shutil.which("curl"):
         pytest.skip("curl is not installed")
     command = re.search(r"```sh\n(curl.*?)```", readme_section("From another program"), re.DOTALL)[1]
+    command = re.sub(r'("content": ")[^"]*', r"\1slow", command.replace("8000", str(waiting_project.port)))
     with subprocess.Popen(
-        ["sh", "-c", command.replace("8000", str(waiting_project.port))],
+        ["sh", "-c", command],
         env={"PATH": "/usr/bin:/bin", "TOKEN": waiting_project.token},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:
         assert process.stdout
         early = next(line for line in process.stdout if b"TEXT_MESSAGE_CONTENT" in line)
-        assert b"first" in early
-        (waiting_project.path / "go").touch()
+        assert b"word0" in early
+        (waiting_project.path / "waiting.gate").touch()
         # To the end: curl fails if it can't write the last empty line.
         assert b"RUN_FINISHED" in process.stdout.read()
     assert process.returncode == 0
 
 
-def test_stranger_is_refused_everywhere(live_project: LiveProject):
+def test_stranger_is_refused_everywhere_but_for_the_health(live_project: LiveProject):
     stranger = live_project.client()
+    assert stranger.fetch("GET", "/healthz")[0] == 200
     assert stranger.fetch("POST", "/agent/", run_input("hello"))[0] == 401
     for path in ("", "tools/", "skills/", "threads/", "threads/any/", "threads/any/events/", "attachments/"):
         status, text = stranger.fetch("GET", f"/agent/{path}")
@@ -98,72 +76,27 @@ def test_stranger_is_refused_everywhere(live_project: LiveProject):
     assert live_project.client("wrong").fetch("GET", "/agent/tools/")[0] == 401
 
 
-def test_both_forms_of_the_address_work(live_project: LiveProject):
-    client = live_project.client(live_project.token)
+def test_a_token_or_a_session_talks_to_the_agent_and_what_was_said_is_kept(live_project: LiveProject):
+    token = user_with_token(live_project, "talker")  # The command prints it alone on its last line.
+    client = live_project.client(token)
     for path in ("/agent", "/agent/"):
-        with client.open("POST", path, run_input("hello")) as response:
+        body = run_input("hello")
+        with client.open("POST", path, body) as response:
             assert response.status == 200
-            assert [event["type"] for event in events(response)][-1] == "RUN_FINISHED"
-
-
-def test_session_post_needs_csrf(live_project: LiveProject):
-    client = live_project.client()
-    client.login(live_project.username, live_project.password)
-    assert client.fetch("POST", "/agent/", run_input("hello"))[0] == 403
-    stream = client.run("hello", headers={"X-CSRFToken": client.cookies["csrftoken"]})
+            stream = list(events(response))
+        assert stream[-1]["type"] == "RUN_FINISHED"
+        messages = json.loads(client.fetch("GET", f"/agent/threads/{body['threadId']}/")[1])["messages"]
+        started = next(event["messageId"] for event in stream if event["type"] == "TEXT_MESSAGE_START")
+        assert [message["id"] for message in messages if message["role"] in ("user", "assistant")] == [
+            body["messages"][0]["id"],
+            started,
+        ]
+        assert messages[-1]["content"] == text_of(stream)
+    session = live_project.client()
+    session.login(live_project.username, live_project.password)
+    assert session.fetch("POST", "/agent/", run_input("hello"))[0] == 403
+    stream = session.run("hello", headers={"X-CSRFToken": session.cookies["csrftoken"]})
     assert stream[-1]["type"] == "RUN_FINISHED"
-
-
-def test_conversation_is_kept_with_the_streamed_ids(live_project: LiveProject):
-    client = live_project.client(live_project.token)
-    body = run_input("hello")
-    stream = client.run("", **body)
-    status, text = client.fetch("GET", f"/agent/threads/{body['threadId']}/")
-    assert status == 200, text
-    messages = json.loads(text)["messages"]
-    started = next(event["messageId"] for event in stream if event["type"] == "TEXT_MESSAGE_START")
-    assert [(message["id"], message["role"]) for message in messages if message["role"] in ("user", "assistant")] == [
-        (body["messages"][0]["id"], "user"),
-        (started, "assistant"),
-    ]
-    assert messages[-1]["content"] == text_of(stream)
-
-
-def test_another_users_thread_does_not_exist(live_project: LiveProject):
-    body = run_input("a secret")
-    live_project.client(live_project.token).run("", **body)
-    other = live_project.client(user_with_token(live_project, "other"))
-    thread = f"/agent/threads/{body['threadId']}/"
-    for method in ("GET", "PATCH", "DELETE"):
-        assert other.fetch(method, thread, {"title": "Mine"})[0] == 404, method
-    # What runs, or ever ran, is told to nobody else: the answer is that for a thread that never was.
-    for method, path in (("GET", "events/"), ("POST", "cancel/")):
-        assert other.fetch(method, thread + path) == other.fetch(method, f"/agent/threads/never/{path}")
-    assert json.loads(other.fetch("GET", "/agent/threads/")[1])["threads"] == []
-    # Posted to, the id is one of the other user's own.
-    other.run("", **run_input("hello", threadId=body["threadId"]))
-    assert "a secret" not in other.fetch("GET", thread)[1]
-
-
-@pytest.mark.parametrize("approved", [True, False])
-def test_destructive_tool_waits_for_an_answer(live_project: LiveProject, approved: bool):
-    client = live_project.client(user_with_token(live_project, f"approver_{approved}"))
-    thread = run_input("")["threadId"]
-    client.run('add_task title="Old"', threadId=thread)
-    stream = client.run("delete_finished_tasks", threadId=thread)
-    outcome = stream[-1]["outcome"]
-    assert outcome["type"] == "interrupt"
-    (interrupt,) = outcome["interrupts"]
-    assert "TOOL_CALL_RESULT" not in [event["type"] for event in stream]
-    resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": approved}}]
-    answered = client.run("", threadId=thread, messages=[], resume=resume)
-    (result,) = [event for event in answered if event["type"] == "TOOL_CALL_RESULT"]
-    assert result["toolCallId"] == interrupt["toolCallId"]
-    assert result.get("metadata", {}).get("outcome") == (None if approved else "denied")
-    assert answered[-1]["type"] == "RUN_FINISHED"
-    # An answer counts once.
-    with client.open("POST", "/agent/", run_input("", threadId=thread, messages=[], resume=resume)) as response:
-        assert response.status >= 400 or [event["type"] for event in events(response)][-1] == "RUN_ERROR"
 
 
 def test_page_asks_for_login_and_loads_its_files(live_project: LiveProject):
@@ -225,11 +158,6 @@ def test_readmes_suggestions_do_what_they_say(live_project: LiveProject):
         called = [event["toolCallName"] for event in stream if event["type"] == "TOOL_CALL_START"]
         assert called == [suggestion.split()[0]]
     assert stream[-1]["outcome"]["type"] == "interrupt"
-
-
-def test_create_token_prints_the_token_alone_on_its_last_line(live_project: LiveProject):
-    token = user_with_token(live_project, "tokened")
-    assert live_project.client(token).fetch("GET", "/agent/tools/")[0] == 200
 
 
 def test_wrong_password_is_refused(live_project: LiveProject):

@@ -5,7 +5,7 @@ from pathlib import Path
 import guide
 import pytest
 from conftest import MANUAL
-from pages import expect, finished, keep_picture, say, sign_in
+from pages import expect, hear, keep_picture, sign_in
 from servers import serve, text_of
 
 LOOK, REMOVAL, _ = guide.sections(MANUAL / "make-it-yours.md").values()
@@ -19,8 +19,7 @@ def test_the_page_gets_a_colour_and_a_logo(new_page, bake, furnish, tmp_path: Pa
     LOOK.follow(project)
     with serve(project) as live:
         page = sign_in(new_page(live.url, reduced_motion="reduce"), live)
-        say(page, "delete_finished_tasks")
-        finished(page)
+        hear(page, "delete_finished_tasks")
         expect(page.get_by_role("link", name="Book Club").locator("img")).to_be_visible()
         for element in ("html", "[part=panel]"):
             expect(page.locator(element)).to_have_css("background-color", "rgb(253, 247, 251)")

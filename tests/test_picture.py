@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from pages import Page, drawn, expect, finished, message_box, say, sign_in
+from pages import Page, drawn, expect, hear, message_box, sign_in
 from servers import serve
 
 SIZE = (1280, 800)
@@ -38,8 +38,7 @@ def test_pictures_can_be_made(new_page: Callable[..., Page], bake, furnish, tmp_
         page = new_page(live.url, viewport={"width": width, "height": height}, reduced_motion="reduce")
         sign_in(page, live)
         for prompt in CONVERSATION:
-            say(page, prompt)
-            finished(page)
+            hear(page, prompt)
         expect(page.get_by_role("button", name="Approve")).to_be_visible()
         expect(page.locator("agui-chat table")).to_be_visible()
         page.locator("agui-chat").evaluate("chat => chat.shadowRoot?.activeElement?.blur()")

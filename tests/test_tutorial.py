@@ -6,7 +6,7 @@ from pathlib import Path
 import guide
 import pytest
 from conftest import MANUAL
-from pages import Page, expect, finished, keep_picture, say, sign_in
+from pages import Page, expect, finished, hear, keep_picture, sign_in
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.browser
@@ -28,8 +28,7 @@ def opened(new_page: Callable[..., Page]) -> Callable[[LiveProject], Page]:
 
 
 def ask(page: Page, prompt: str) -> None:
-    say(page, prompt)
-    finished(page)
+    hear(page, prompt)
 
 
 def cells(page: Page, text: str):

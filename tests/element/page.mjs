@@ -18,7 +18,9 @@ Object.defineProperty(HTMLLinkElement.prototype, "onload", { set: (done) => queu
 // What happy-dom does otherwise than browsers: the focus within a shadow root, the rows of a table and their cells, and the choice that a select begins with.
 const { matches, append } = Element.prototype;
 Element.prototype.matches = function (selector) {
-  return selector === ":focus-within" ? this.contains(this.getRootNode().activeElement) : matches.call(this, selector);
+  if (!/^:focus(-within)?$/.test(selector)) return matches.call(this, selector);
+  const focused = this.isConnected && this.getRootNode().activeElement;
+  return selector === ":focus" ? focused === this : Boolean(focused) && this.contains(focused);
 };
 for (const name of ["rows", "cells"]) Object.defineProperty(HTMLElement.prototype, name, { get() { return [...this.children]; }, configurable: true });
 HTMLSelectElement.prototype.append = function (...options) {
@@ -69,7 +71,7 @@ export async function until(condition, message = String(condition)) {
     let error = message;
     try {
       const value = await condition();
-      if (value !== false && value != null) return value;
+      if (value) return value;
     } catch (thrown) {
       error = thrown;
     }

@@ -186,8 +186,10 @@ test("what has expired can only be dismissed, even if it does while it is shown"
   page = await ask([approval("a", { expiresAt: new Date(Date.now() + 1000).toISOString() }), question("q")]);
   await page.press("Approve");
   await until(() => page.texts(".open-bar")[0].includes("1 more to decide"));
+  (await page.button("Change", await page.group("Publish a?"))).focus();
   await until(() => page.texts(".open-bar")[0].includes("2 more to decide"));
   assert.deepEqual(await buttons("Publish a?"), ["Dismiss"]);
+  await hasFocus(page, await page.group("Publish a?"));
   await page.press("Skip");
   await page.press("Dismiss");
   assert.deepEqual(await answers(page), [cancelled("a"), cancelled("q")]);
@@ -217,6 +219,7 @@ for (const toolCallId of [undefined, "c"]) {
     await page.fill("Your answer", "many words");
     await page.press("Send answer");
     await until(() => page.texts("[role=alert]").join().includes("Not in this form."));
+    await hasFocus(page, await page.group("Question q?"));
     assert.equal((await page.field("Your answer")).value, "many words");
     await page.press("Send answer");
     await until(() => page.sent.length === 3);

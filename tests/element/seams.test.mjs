@@ -64,9 +64,10 @@ test("a rule for texts changes what is complete", async () => {
 });
 
 test("a page brings words and a language of its own", async () => {
-  const strings = "data:text/javascript,export const STRINGS = { lang: 'fr', placeholder: 'Demandez', send: 'Envoyer' };";
-  const page = await open({ data: { stringsUrl: strings }, before: (chat) => Object.assign(chat, { lang: "fr", strings: { placeholder: "Une question ?" } }) });
-  await page.button("Envoyer");
+  const strings = "data:text/javascript,export const STRINGS = { lang: 'fr', placeholder: 'Demandez', send: 'Envoyer', newChat: 'Nouveau' };";
+  const page = await open({ data: { stringsUrl: strings, strings: '{"send":"Los"}' }, before: (chat) => Object.assign(chat, { lang: "fr", strings: { placeholder: "Une question ?" } }) });
+  await page.button("Los");
+  await page.button("Nouveau");
   assert.match(page.root.querySelector(".input").placeholder, /^Une question \?/);
 });
 
