@@ -130,9 +130,16 @@ def tree(project: Path) -> dict[str, bytes]:
     return contents
 
 
-if __name__ == "__main__":
-    import libcst.matchers  # noqa: F401
-    import packaging.requirements  # noqa: F401
-    import tomlkit  # noqa: F401
+def import_packages() -> None:
+    """Import all that the installer does, but the installer: a command brings its own."""
+    sys.path.append(str(Path(__file__).parents[1]))
+    import installer.__main__
 
+    for name in [name for name in sys.modules if name.partition(".")[0] == installer.__name__]:
+        del sys.modules[name]
+    sys.path.pop()
+
+
+if __name__ == "__main__":
+    import_packages()
     main(*next_command())
