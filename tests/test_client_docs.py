@@ -6,8 +6,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 
 import guide
@@ -162,9 +163,14 @@ def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory)
 
 def ask_runtime(port: int, path: str, token: str = "", body: object = None) -> tuple[int, str]:
     """POST the body, or GET without one: (status, text)."""
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
     # What the page sends to the agent itself, or to CopilotKit.
     place = "" if path.startswith("agent/threads/") else "copilotkit/"
-    return Client(port, token).fetch("GET" if body is None else "POST", f"/api/{place}{path}", body)
+    method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request(method, f"/api/{place}{path}", data, headers)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
 
 
 @pytest.mark.nightly
