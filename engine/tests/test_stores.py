@@ -444,23 +444,31 @@ class TestSession:
     async def test_what_runs_say_is_kept_for_their_visitor(self, user, settings, prefix):
         """The whole way: when a stream ends, the session middleware is long done."""
         settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
-        settings.SESSION_SAVE_EVERY_REQUEST = True
         http, stranger = AsyncClient(), AsyncClient()
         if prefix == "/agent/":
             await http.aforce_login(user)
             await stranger.aforce_login(user)
         with script(say("Hi Ada"), say("Bye")):
             await self.ask(http, "Hello", prefix)
-            renamed = await http.patch(f"{prefix}threads/t1/", '{"title": "Mine"}', content_type="application/json")
-            assert renamed.status_code == 200
             await self.ask(http, "Goodbye", prefix)
-        # From here on a request must not write an older session over the one that the run has saved.
-        settings.SESSION_SAVE_EVERY_REQUEST = False
         [row] = (await http.get(f"{prefix}threads/")).json()["threads"]
-        assert (row["title"], row["preview"]) == ("Mine", "Bye")
+        assert (row["title"], row["preview"]) == ("Hello", "Bye")
         messages = (await http.get(f"{prefix}threads/t1/")).json()["messages"]
         assert [message["content"] for message in messages] == ["Hello", "Hi Ada", "Goodbye", "Bye"]
         assert (await stranger.get(f"{prefix}threads/")).json()["threads"] == []
+
+    async def test_rename_survives_the_next_run(self, user, settings):
+        settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
+        settings.SESSION_SAVE_EVERY_REQUEST = True
+        http = AsyncClient()
+        await http.aforce_login(user)
+        with script(say("Hi"), say("Bye")):
+            await self.ask(http, "Hello", "/agent/")
+            renamed = await http.patch("/agent/threads/t1/", '{"title": "Mine"}', content_type="application/json")
+            assert renamed.status_code == 200
+            await self.ask(http, "Goodbye", "/agent/")
+        [row] = (await http.get("/agent/threads/")).json()["threads"]
+        assert row["title"] == "Mine"
 
 
 async def test_a_store_that_keeps_nothing_finds_nothing():
