@@ -440,22 +440,27 @@ class TestSession:
         response = await http.post(prefix, json.dumps(run_input(text)), content_type="application/json")
         assert event_types(await collect(response))[-1] == "RUN_FINISHED"
 
-    @pytest.mark.parametrize("prefix", ["/agent/", "/open/"])
-    async def test_what_runs_say_is_kept_for_their_visitor(self, user, settings, prefix):
+    async def test_what_runs_say_is_kept_for_their_user(self, user, settings):
         """The whole way: when a stream ends, the session middleware is long done."""
         settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
-        http, stranger = AsyncClient(), AsyncClient()
-        if prefix == "/agent/":
-            await http.aforce_login(user)
-            await stranger.aforce_login(user)
+        http = AsyncClient()
+        await http.aforce_login(user)
         with script(say("Hi Ada"), say("Bye")):
-            await self.ask(http, "Hello", prefix)
-            await self.ask(http, "Goodbye", prefix)
-        [row] = (await http.get(f"{prefix}threads/")).json()["threads"]
+            await self.ask(http, "Hello", "/agent/")
+            await self.ask(http, "Goodbye", "/agent/")
+        [row] = (await http.get("/agent/threads/")).json()["threads"]
         assert (row["title"], row["preview"]) == ("Hello", "Bye")
-        messages = (await http.get(f"{prefix}threads/t1/")).json()["messages"]
+        messages = (await http.get("/agent/threads/t1/")).json()["messages"]
         assert [message["content"] for message in messages] == ["Hello", "Hi Ada", "Goodbye", "Bye"]
-        assert (await stranger.get(f"{prefix}threads/")).json()["threads"] == []
+
+    async def test_an_anonymous_visitor_finds_the_thread_again(self, db, settings):
+        settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
+        http = AsyncClient()
+        with script(say("Hi")):
+            await self.ask(http, "Hello", "/open/")
+        [row] = (await http.get("/open/threads/")).json()["threads"]
+        assert row["title"] == "Hello"
+        assert (await AsyncClient().get("/open/threads/")).json()["threads"] == []
 
     async def test_rename_survives_the_next_run(self, user, settings):
         settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
