@@ -41,7 +41,7 @@ MODES: dict[str, tuple[dict, dict | None]] = {
     "narrow": ({"color_scheme": "dark"}, NARROW),
     "zoomed": ({}, ZOOMED),
 }
-DAY = ["light", "narrow"]
+DAY = ["light", "dark"]
 # The pages, by their language: their window, and the modes of each state.
 PAGES: dict[str, tuple[dict, list[str]]] = {
     "en": ({"viewport": WINDOW}, DAY),
@@ -50,7 +50,8 @@ PAGES: dict[str, tuple[dict, list[str]]] = {
     "de": ({"viewport": NARROW}, ["forced-colors"]),
 }
 # What depends on colours and sizes; the rest is the same everywhere.
-VISUAL = ["color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"]
+COLOURS = ["color-contrast", "link-in-text-block"]
+VISUAL = [*COLOURS, "target-size", "scrollable-region-focusable"]
 PAGE = "html"
 
 # A stand-in for the agent on the page: says what it is told to, when it is told to.
@@ -639,11 +640,12 @@ def printed_and_lost(page: Page) -> Iterator[tuple[str, str]]:
 def in_modes(page: Page, modes: list[str]) -> Iterator[tuple[str, list[str] | None]]:
     """Show the page in each of the modes, with the rules that are worth a look in it."""
     window = page.viewport_size
+    rules = {"light": None} | ({"dark": COLOURS} if "light" in modes else {})
     for mode in modes:
         media, viewport = MODES[mode]
         page.emulate_media(**({"color_scheme": "light", "forced_colors": "none"} | media))
         page.set_viewport_size(viewport or window)
-        yield mode, VISUAL if mode != "light" else None
+        yield mode, rules.get(mode, VISUAL)
     page.set_viewport_size(window)
 
 

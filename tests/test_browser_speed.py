@@ -198,7 +198,7 @@ def test_minified_modules_pass_their_tests(site, environment: Path, tmp_path: Pa
     subprocess.run(
         [environment / "bin/python", "-c", LEAN, *page_folders(tmp_path / "agui")], cwd=tmp_path, check=True, timeout=60
     )
-    run_element_tests(tmp_path, tmp_path / "element", sweep=0)
+    run_element_tests(tmp_path / "element", tmp_path / "agui", sweep=0)
 
 
 # --- Long threads

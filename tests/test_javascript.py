@@ -14,8 +14,8 @@ from conftest import ENGINE, ROOT, element_modules, npm_install, page_folders
 SWEEPS = ("growth.test.mjs", "markdown-sweep.test.mjs")
 
 
-def run_element_tests(directory: Path, sweep: int = 1) -> None:
-    """As `make element` does: the tests import the modules from beside them.
+def run_element_tests(directory: Path, package: Path = ENGINE, sweep: int = 1) -> None:
+    """As `make element` does: the tests import the modules of the package from beside them.
 
     `sweep` is the length of the units that are repeated to see how the time grows; 0 leaves those tests out.
     """
@@ -24,7 +24,7 @@ def run_element_tests(directory: Path, sweep: int = 1) -> None:
         pytest.skip("npm is not on the PATH")
     shutil.copytree(ROOT / "tests/element", directory)
     # Copies: Node follows links, and beside a part's own folder there is no `../agui/`.
-    for folder in page_folders():
+    for folder in page_folders(package):
         shutil.copytree(folder, directory / folder.name)
     (directory / "node_modules").symlink_to(packages)
     result = subprocess.run(
