@@ -13,7 +13,6 @@ nothing that can be seen, so compare the tables of two checkouts and not a table
 """
 
 import argparse
-import ast
 import json
 import os
 import random
@@ -29,6 +28,7 @@ from time import monotonic
 
 import coverage
 import pytest
+from mutations import javascript_changes, python_changes
 
 ROOT = Path(__file__).resolve().parents[1]
 COVERED = ROOT / ".test-cache/coverage"
@@ -64,10 +64,6 @@ OUTSIDE = {
     "../hooks/": ["tests/test_generation.py", "tests/test_parts.py", "tests/test_package.py"],
 }  # fmt: skip
 ELEMENT = ["tests/test_javascript.py"]
-TURNED = {
-    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">",
-    ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,87 +77,14 @@ class Mutant:
     before: str
     after: str
 
-    def write(self) -> str | None:
-        """Return the file's text with the change, or None if the lines are gone."""
-        pieces = (ROOT / self.path).read_text().split(self.before)
-        if len(pieces) < self.nth + 2:
-            return None
-        start, end = pieces[: self.nth + 1], pieces[self.nth + 1 :]
-        return self.before.join(start) + self.after + self.before.join(end)
-
-
-# Changes
-
-
-def python_changes(text: str) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the first and last line of a statement inside a function, what stands there, and its replacement."""
-    lines = text.splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line.encode()))
-    data = text.encode()
-
-    def place(node: ast.AST) -> tuple[int, int]:
-        return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
-
-    for node in inside_functions(ast.parse(text)):
-        for target, replacement in replacements(node, lambda part: data[slice(*place(part))].decode()):
-            start, end = place(target)
-            first, last = target.lineno, target.end_lineno
-            changed = data[starts[first - 1] : start] + replacement.encode() + data[end : starts[last]]
-            yield first, last, "".join(lines[first - 1 : last]), changed.decode()
-
-
-def inside_functions(tree: ast.Module) -> Iterator[ast.AST]:
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            for statement in function.body:
-                yield from (node for node in ast.walk(statement) if hasattr(node, "lineno"))
-
-
-def replacements(node: ast.AST, source) -> Iterator[tuple[ast.AST, str]]:
-    match node:
-        case ast.Compare(left, [operator], [right]) if type(operator) in TURNED:
-            yield node, f"{source(left)} {TURNED[type(operator)]} {source(right)}"
-        case ast.BoolOp(op, [*values]):
-            yield node, (" or " if isinstance(op, ast.And) else " and ").join(f"({source(value)})" for value in values)
-        case ast.UnaryOp(ast.Not(), operand):
-            yield node, f"({source(operand)})"
-        case ast.If(test) | ast.IfExp(test):
-            yield test, f"(not ({source(test)}))"
-        case ast.Return(value) if value is not None and source(value) != "None":
-            yield node, "return None"
-        case ast.Constant(bool() as value):
-            yield node, str(not value)
-        case ast.Constant(int() as value):
-            yield node, str(value + 1)
-        case ast.Expr(ast.Call() | ast.Await()) | ast.AugAssign() | ast.Raise():
-            yield node, "pass"
-        case ast.BinOp(left, ast.Add() | ast.Sub() as operator, right):
-            sign = "-" if isinstance(operator, ast.Add) else "+"
-            yield node, f"{source(left)} {sign} {source(right)}"
-
-
-JAVASCRIPT = [
-    (r"===", "!=="), (r"!==", "==="), (r"&&", "||"), (r"\|\|", "&&"), (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
-    (r"(?<![=<])<=? ", "> "), (r"(?<=[\w)]) \+ 1\b", " - 1"), (r"\bif (\(.*\)) \{$", r"if (!\1) {"),
-    (r"^(\s+)return [^;{(]+;$", r"\1return;"),
-    (r"^(\s+)(?:await )?[\w.#]+\([^;]*\);$", r"\1;"), (r" \?\? ", " && "),
-]  # fmt: skip
-
-
-def javascript_changes(text: str) -> Iterator[tuple[int, int, str, str]]:
-    """The same for a module of the page: single lines that are no comment and no import, changed by their text."""
-    for number, line in enumerate(text.splitlines(keepends=True), 1):
-        if re.match(r"\s*(//|/?\*|import |export \{)|\S*$", line):
-            continue
-        code = line.rstrip("\n").partition(" // ")[0]
-        for pattern, replacement in JAVASCRIPT:
-            for match in re.finditer(pattern, code):
-                in_a_string = any(code[: match.start()].count(quote) % 2 for quote in "\"'`")
-                if not in_a_string:
-                    changed = code[: match.start()] + match.expand(replacement) + code[match.end() :]
-                    yield number, number, line, changed + "\n"
+    def start(self, text: str) -> int:
+        """Return the index of the lines in the file's text, or -1 if they are gone."""
+        start = -1
+        for _ in range(self.nth + 1):
+            start = text.find(self.before, start + 1)
+            if start < 0:
+                break
+        return start
 
 
 # Choice
@@ -288,10 +211,7 @@ def tests_for(mutant: Mutant) -> list[str]:
         return [file for file in files if (ROOT / file).exists()]
     covered = tests_by_line(mutant.path)
     text = (ROOT / mutant.path).read_text()
-    position = -1
-    for _ in range(mutant.nth + 1):
-        position = text.index(mutant.before, position + 1)
-    first = text[:position].count("\n") + 1
+    first = text[: mutant.start(text)].count("\n") + 1
     numbers = range(first, first + mutant.before.count("\n"))
     tests = {test for number in numbers for test in covered.get(number, [])}
     return sorted(tests, key=lambda test: (lines_by_test()[test], test))[:MOST_TESTS]
@@ -301,37 +221,28 @@ def tests_for(mutant: Mutant) -> list[str]:
 
 
 def test_command(*arguments: str) -> list[str]:
-    return [
-        sys.executable,
-        "-B",
-        "-m",
-        "pytest",
-        "-q",
-        "--no-header",
-        "-m",
-        "not nightly",
-        "--no-migrations",
-        *arguments,
-    ]
+    options = ["-q", "--no-header", "--no-migrations", "-m", "not nightly"]
+    return [sys.executable, "-B", "-m", "pytest", *options, *arguments]
 
 
 def outcome(mutant: Mutant) -> dict:
-    text = mutant.write()
-    if text is None:
+    path = ROOT / mutant.path
+    original = path.read_text() if path.exists() else ""
+    start = mutant.start(original)
+    if start < 0:
         return {"outcome": "gone"}
     tests = tests_for(mutant)
-    path = ROOT / mutant.path
-    original = path.read_bytes()
+    seconds = SECONDS_OUTSIDE if outside(mutant.path) else SECONDS
+    failed = ""
     started = monotonic()
-    path.write_text(text)
+    path.write_text(original[:start] + mutant.after + original[start + len(mutant.before) :])
     try:
         for some in filter(None, (tests[:40], tests[40:])):
-            failed = first_failure(some, SECONDS_OUTSIDE if outside(mutant.path) else SECONDS)
-            if failed:
-                return {"outcome": "found", "by": failed, "tests": len(tests), "seconds": round(monotonic() - started)}
+            failed = failed or first_failure(some, seconds)
     finally:
-        path.write_bytes(original)
-    return {"outcome": "missed", "tests": len(tests), "seconds": round(monotonic() - started)}
+        path.write_text(original)
+    row = {"outcome": "found" if failed else "missed", "tests": len(tests), "seconds": round(monotonic() - started)}
+    return row | {"by": failed}
 
 
 def first_failure(tests: Sequence[str], seconds: int) -> str:

@@ -89,7 +89,7 @@ async def test_download_is_the_same_bytes_as_a_private_attachment(client, opened
     for each in (response, head):
         assert (each["Content-Type"], each["Content-Length"]) == ("text/plain", str(len(content)))
         assert each["X-Content-Type-Options"] == "nosniff"
-    # One that nobody reads leaves nothing open.
+    # A response that no client reads leaves no file open.
     await sync_to_async((await client.http.get(answer["url"])).close)()
     assert [file.closed for file in opened[1:]] == [True, True]
 

@@ -346,7 +346,7 @@ def test_what_a_provider_has_said_of_it_is_kept():
         (RequestUsage(), "b" * 400, "complete", set()),
         (RequestUsage(), "b" * 400, "interrupted", {"now"}),
         (RequestUsage(input_tokens=3, output_tokens=80), "b" * 400, "interrupted", set()),
-        (RequestUsage(), "", "interrupted", set()),  # It never began
+        (RequestUsage(), "", "interrupted", set()),  # The answer never began
     ],
 )
 def test_nothing_is_added_to_what_is_known(usage, said, state, before):

@@ -122,7 +122,7 @@ def test_it_is_the_same_however_far_back_and_however_often_it_is_asked(clock, ag
 def test_what_is_counted_stays_when_runs_are_deleted(clock):
     save_run(ago(days=20), seen_at=ago(days=20))
     young = save_run(ago(hours=3), "failed")
-    call_command("prune_agent_data", "--runs", "1", verbosity=0)  # It counts what it deletes
+    call_command("prune_agent_data", "--runs", "1", verbosity=0)  # The command counts runs before it deletes them
     assert Run.objects.get() == young
     before = whole(ago(days=30))
     assert before.endings == {"failed": 1, "finished": 1}
@@ -131,7 +131,7 @@ def test_what_is_counted_stays_when_runs_are_deleted(clock):
 
 
 def test_an_hour_whose_run_is_on_is_not_over(clock):
-    save_run(ago(days=2), "running")  # One that never ends is not waited for
+    save_run(ago(days=2), "running")  # No count waits for a run that never ends
     assert roll_up() == NOON.replace(minute=0)
     Run.objects.all().delete()
     RunSpan.objects.all().delete()
@@ -278,7 +278,7 @@ def test_every_range_has_its_page(browser, span):
     assert html.count('class="agui-grid"') == 6
     # A chart is a picture with a name, and a table with the same numbers.
     assert html.count('role="img" aria-labelledby=') == html.count("<details>") == 6
-    # It runs under the site's policy.
+    # The dashboard runs under the site's policy.
     content = html.partition('id="content"')[2].partition("</main>")[0]
     assert not re.search(r"style=|<style|<script(?! src)|onclick", content)
 

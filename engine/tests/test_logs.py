@@ -31,7 +31,7 @@ def written():
     ("message", "value", "line"),
     [
         ("Sold %s", "out", "INFO assistant.sample: Sold out"),
-        # Nobody writes lines of his own, and colours of a terminal are no text.
+        # Users can write no line of their own, and colours of a terminal are no text.
         ("Said %s", "x\n2026 ERROR: down\r\x1b[2J\u2028y\tz", r"Said x\n2026 ERROR: down\r\x1b[2J\u2028y" + "\tz"),
         ("\x1b[32;1mHTTP GET %s\x1b[0m 200", "/", "assistant.sample: HTTP GET / 200"),
     ],
