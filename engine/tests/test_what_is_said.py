@@ -305,14 +305,17 @@ class Person:
         said = [(one["id"], one["content"]) for one in thread["messages"] if one["role"] == "user"]
         assert said == self.line, self.steps
         assert bool(thread["pending"]) == (self.waits_for == "approval"), self.steps
+        calls = {one["id"] for message in thread["messages"] for one in message.get("toolCalls", ())}
+        answered = {one["toolCallId"] for one in thread["messages"] if one["role"] == "tool"}
+        assert bool(calls - answered) == bool(self.waits_for), self.steps
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 175, 236])
 async def test_whatever_is_said_is_in_the_thread(client: Client, seed: int):
     await Person(client, seed).live(12)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("seed", range(3, 400))
+@pytest.mark.parametrize("seed", range(400))
 async def test_whatever_is_said_in_other_orders(client: Client, seed: int):
     await Person(client, seed).live(25)

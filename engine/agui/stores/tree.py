@@ -51,16 +51,19 @@ def results_first(messages: Iterable[ModelMessage]) -> Iterator[ModelMessage]:
 
 
 def results_beside(messages: Sequence[ModelMessage], message_id: str) -> list[ModelMessage]:
-    """List the results of the answers that came with a message of the user, which follow it."""
+    """List the results of the answers that came with a message of the user.
+
+    They follow it, and the other messages that came with it.
+    """
     results: list[ModelMessage] = []
     is_after = False
     for message in messages:
         if prompt_id(message) == message_id:
             is_after = True
-        elif is_after and not _has_only_results(message):
-            break
-        elif is_after:
+        elif is_after and _has_only_results(message):
             results.append(message)
+        elif is_after and (results or not prompt_id(message)):
+            break
     return results
 
 

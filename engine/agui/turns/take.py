@@ -182,20 +182,21 @@ async def _left_out(
     if not prompts:
         return None
     edited = await store.find_prompt_after(conversation.conversation_id, prompts)
-    if edited and not others.isdisjoint(_ids_after(conversation, edited.prompt_id)):
+    if edited and not others.isdisjoint(_ids_after(conversation.messages, edited.prompt_id)):
         return None
     return edited
 
 
-def _ids_after(conversation: Conversation, message_id: str) -> set[str]:
-    """Collect the clients' ids of the loaded messages that follow one of the user."""
-    ids: set[str] = set()
-    is_after = False
-    for message in conversation.messages:
-        if is_after:
-            ids.update(annotation(message, "ids") or ())
-        is_after = is_after or prompt_id(message) == message_id
-    return ids
+def _ids_after(messages: Sequence[ModelMessage], message_id: str) -> set[str]:
+    """Collect the clients' ids of the messages that a client shows after one of the user."""
+    places = (place for place, message in enumerate(messages) if prompt_id(message) == message_id)
+    following = messages[next(places, len(messages)) + 1 :]
+    # Results beside a message follow it here, and come before it in a client.
+    return _ids_of(following) - _ids_of(results_beside(messages, message_id))
+
+
+def _ids_of(messages: Sequence[ModelMessage]) -> set[str]:
+    return {id_ for message in messages for id_ in annotation(message, "ids") or ()}
 
 
 async def _cut_before(
