@@ -68,11 +68,14 @@ def test_the_wheel_has_all_files_of_the_engine(bake):
 
 
 def test_a_build_front_end_makes_the_same_wheel_without_network(bake, tmp_path: Path):
+    """By way of an archive of the source, as `python -m build` does."""
     project = bake(engine="source")
-    build = ["uv", "build", "--quiet", "--wheel", "--offline", "--out-dir", tmp_path / "built"]
-    execute(project, *build, project / "agui")
-    [built] = (tmp_path / "built").glob("*.whl")
-    assert built.read_bytes() == wheel_of(bake(tmp_path / "other", engine="package")).read_bytes()
+    wheel = wheel_of(bake(tmp_path / "other", engine="package")).read_bytes()
+    for number, source in enumerate((project / "agui", ENGINE.parent)):
+        built = tmp_path / str(number)
+        execute(project, "uv", "build", "--quiet", "--offline", "--out-dir", built, source)
+        assert [path.read_bytes() for path in built.glob("*.whl")] == [wheel]
+        assert len([*built.glob("*.tar.gz")]) == 1
 
 
 def test_the_engine_is_installed_from_its_folder_without_network(template: Path, tmp_path: Path):

@@ -1,12 +1,15 @@
-"""Builds the engine's wheel, with Python alone: no network, no build tools (PEP 517, PEP 660).
+"""Builds the engine's packages, with Python alone: no network, no build tools (PEP 517, PEP 660).
 
 The same source always gives the same bytes. `python pack.py DIRECTORY` writes the wheel there.
 """
 
 import base64
+import gzip
 import hashlib
+import io
 import re
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -38,6 +41,25 @@ def build_editable(
     return write_wheel(Path(wheel_directory), {"agui_django.pth": f"{PACKAGE.parent}\n".encode()})
 
 
+def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
+    """Write the source as an archive that makes the same wheel, and return its name."""
+    project, version, stem = describe()
+    files = {f"{NAME}/{name}": content for name, content in sources().items()}
+    description = files.pop(f"{NAME}/pyproject.toml")
+    files["pyproject.toml"] = description.replace(b'["distribution"]', b'["agui/distribution"]')
+    files["PKG-INFO"] = metadata(project, version).encode()
+    name = f"{stem}.tar.gz"
+    with (
+        gzip.GzipFile(Path(sdist_directory) / name, "wb", mtime=0) as compressed,
+        tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for path, content in files.items():
+            entry = tarfile.TarInfo(f"{stem}/{path}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return name
+
+
 def sources() -> dict[str, bytes]:
     """Read the files of the package, by their names in it, with its description among them."""
     description = DESCRIPTION.read_bytes().replace(b'["agui/distribution"]', b'["distribution"]')
@@ -49,9 +71,7 @@ def sources() -> dict[str, bytes]:
 
 
 def write_wheel(directory: Path, files: dict[str, bytes]) -> str:
-    project = tomllib.loads(DESCRIPTION.read_text("utf-8"))["project"]
-    version = read_version()
-    stem = f"{project['name'].replace('-', '_')}-{version}"
+    project, version, stem = describe()
     about = f"{stem}.dist-info"
     files = files | {
         f"{about}/METADATA": metadata(project, version).encode(),
@@ -67,6 +87,13 @@ def write_wheel(directory: Path, files: dict[str, bytes]) -> str:
             entry.external_attr = 0o644 << 16
             wheel.writestr(entry, content, zipfile.ZIP_DEFLATED)
     return name
+
+
+def describe() -> tuple[dict[str, Any], str, str]:
+    """Read what the project says of itself, and its version; name its files after both."""
+    project = tomllib.loads(DESCRIPTION.read_text("utf-8"))["project"]
+    version = read_version()
+    return project, version, f"{project['name'].replace('-', '_')}-{version}"
 
 
 def read_version() -> str:
