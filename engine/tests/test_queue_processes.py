@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from daily import by_day
 from django.db import connection
-from pydantic_ai.models.function import FunctionModel
 
 pytest.importorskip("redis")
 
@@ -15,24 +14,18 @@ from agui import statements
 from agui.contrib.queue import next_run, rows
 from agui.contrib.redis.mirror import Mirror
 from agui.testing import say
-from tests.conftest import Client, played_by, script
+from tests.conftest import Client, script
 from tests.queueing import Queue, custom, settled, texts, working
-from tests.test_queue_schedules import Schedule
-from tests.test_runlog_redis import (  # noqa: F401 # fixtures
-    REDIS_SERVER,
-    Processes,
-    patience,
-    processes,
-    server,
-)
+from tests.test_queue_schedules import Site
+from tests.two_processes import Processes, needs_redis, patience, processes, server
 
-pytestmark = [pytest.mark.skipif(not REDIS_SERVER, reason="redis-server is not installed"), pytest.mark.database]
+__all__ = ["patience", "processes", "server"]
+
+pytestmark = [needs_redis, pytest.mark.database]
 
 
 async def test_a_message_from_elsewhere_is_read_before_the_next_request(
-    client: Client,
-    queue: Queue,
-    processes: Processes,  # noqa: F811
+    client: Client, queue: Queue, processes: Processes
 ):
     async with working(client, say("Done.")) as at_work:
         [log] = processes.here._active.values()
@@ -45,11 +38,7 @@ async def test_a_message_from_elsewhere_is_read_before_the_next_request(
     assert [value["messageId"] for value in custom(at_work.events, "message_queued")] == ["Stop"]
 
 
-async def test_a_message_from_elsewhere_begins_the_next_run(
-    client: Client,
-    queue: Queue,
-    processes: Processes,  # noqa: F811
-):
+async def test_a_message_from_elsewhere_begins_the_next_run(client: Client, queue: Queue, processes: Processes):
     async with working(client, say("Two."), says=say("One.")):
         with processes.elsewhere():
             await queue.post("And then?")
@@ -60,11 +49,7 @@ async def test_a_message_from_elsewhere_begins_the_next_run(
 
 @pytest.mark.parametrize("remembered", [0, 1000])
 async def test_a_message_of_which_a_process_hears_too_late_begins_the_next_run(
-    client: Client,
-    queue: Queue,
-    processes: Processes,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-    remembered: int,
+    client: Client, queue: Queue, processes: Processes, monkeypatch, remembered
 ):
     """Although the process may remember no more threads with messages, too."""
     monkeypatch.setattr("agui.contrib.queue.apps.MAX_HELD", remembered)
@@ -76,10 +61,7 @@ async def test_a_message_of_which_a_process_hears_too_late_begins_the_next_run(
 
 
 async def test_a_message_that_comes_before_redis_has_the_end_begins_the_next_run(
-    client: Client,
-    queue: Queue,
-    processes: Processes,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+    client: Client, queue: Queue, processes: Processes, monkeypatch
 ):
     """Redis has told the run of it, but the run's process has looked for messages before."""
     here, elsewhere = processes.all
@@ -108,11 +90,7 @@ async def test_a_message_that_comes_before_redis_has_the_end_begins_the_next_run
     assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
 
 
-async def test_a_run_in_whose_thread_nothing_waits_begins_no_other(
-    client: Client,
-    processes: Processes,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-):
+async def test_a_run_in_whose_thread_nothing_waits_begins_no_other(client: Client, processes: Processes, monkeypatch):
     """It looks once, when its end is committed, and asks the database nothing more."""
     looks, begun = [], []
 
@@ -130,13 +108,5 @@ async def test_a_run_in_whose_thread_nothing_waits_begins_no_other(
 
 
 @pytest.mark.parametrize("seed", by_day(range(100, 104), every=4))
-async def test_no_message_is_lost_or_read_twice_between_processes(
-    client: Client,
-    processes: Processes,  # noqa: F811
-    seed: int,
-):
-    schedule = Schedule(client, seed, processes)
-    async with asyncio.timeout(240):
-        with played_by(FunctionModel(stream_function=schedule.answer)):
-            await schedule.drive()
-    assert not schedule.mistakes, "\n".join([*schedule.log, *schedule.mistakes])
+async def test_no_message_is_lost_or_read_twice_between_processes(client: Client, processes: Processes, seed: int):
+    await Site(client, seed, processes).play()
