@@ -15,7 +15,7 @@ from agui.contrib.queue import next_run, rows
 from agui.contrib.redis.mirror import Mirror
 from agui.testing import say
 from tests.conftest import Client, script
-from tests.queueing import Queue, custom, settled, texts, working
+from tests.queueing import Queue, custom, settled, working
 from tests.test_queue_schedules import Site
 from tests.two_processes import Processes, needs_redis, patience, processes, server
 
@@ -24,9 +24,7 @@ __all__ = ["patience", "processes", "server"]
 pytestmark = [needs_redis, pytest.mark.database]
 
 
-async def test_a_message_from_elsewhere_is_read_before_the_next_request(
-    client: Client, queue: Queue, processes: Processes
-):
+async def test_a_message_from_elsewhere_is_read_at_the_next_step(client: Client, queue: Queue, processes: Processes):
     async with working(client, say("Done.")) as at_work:
         [log] = processes.here._active.values()
         with processes.elsewhere():
@@ -34,21 +32,12 @@ async def test_a_message_from_elsewhere_is_read_before_the_next_request(
         async with asyncio.timeout(60):
             while not log.has_news:  # noqa: ASYNC110 # Redis brings it
                 await asyncio.sleep(0.01)
-    assert await texts(client) == ["Go", "tool: a", "Stop", "assistant: Done."]
+    assert await client.lines() == ["Go", "tool: a", "Stop", "assistant: Done."]
     assert [value["messageId"] for value in custom(at_work.events, "message_queued")] == ["Stop"]
 
 
-async def test_a_message_from_elsewhere_begins_the_next_run(client: Client, queue: Queue, processes: Processes):
-    async with working(client, say("Two."), says=say("One.")):
-        with processes.elsewhere():
-            await queue.post("And then?")
-    with processes.elsewhere():
-        assert await queue.waiting() == []
-    assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
-
-
 @pytest.mark.parametrize("remembered", [0, 1000])
-async def test_a_message_of_which_a_process_hears_too_late_begins_the_next_run(
+async def test_a_message_that_is_heard_of_too_late_begins_a_run(
     client: Client, queue: Queue, processes: Processes, monkeypatch, remembered
 ):
     """Although the process may remember no more threads with messages, too."""
@@ -57,10 +46,10 @@ async def test_a_message_of_which_a_process_hears_too_late_begins_the_next_run(
     async with working(client, say("Two."), says=say("One.")):
         with processes.elsewhere():
             await queue.post("And then?")
-    assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
+    assert await client.lines() == ["Go", "assistant: One.", "And then?", "assistant: Two."]
 
 
-async def test_a_message_that_comes_before_redis_has_the_end_begins_the_next_run(
+async def test_a_message_before_redis_has_the_end_begins_a_run(
     client: Client, queue: Queue, processes: Processes, monkeypatch
 ):
     """Redis has told the run of it, but the run's process has looked for messages before."""
@@ -87,7 +76,7 @@ async def test_a_message_that_comes_before_redis_has_the_end_begins_the_next_run
         with processes.elsewhere():
             await queue.post("And then?")
             await settled()
-    assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
+    assert await client.lines() == ["Go", "assistant: One.", "And then?", "assistant: Two."]
 
 
 async def test_a_run_in_whose_thread_nothing_waits_begins_no_other(client: Client, processes: Processes, monkeypatch):

@@ -11,14 +11,16 @@ import pytest
 
 pytest.importorskip("redis")
 
+from django.test import AsyncClient
 from redis import Redis
 from redis_server import RedisServer
 
 from agui.contrib.redis.logs import RedisLogs
 from agui.runs import recovery
 from agui.runs.live import live
+from tests.conftest import Client
 
-__all__ = ["patience", "processes", "server"]
+__all__ = ["patience", "processes", "server", "there"]
 
 needs_redis = pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server is not installed")
 
@@ -72,6 +74,24 @@ class Server(RedisServer):
             yield
         finally:
             self.process.send_signal(signal.SIGCONT)
+
+
+class OfTheOther(AsyncClient):
+    """Its requests are answered by the second process."""
+
+    processes: Processes
+
+    async def request(self, **scope: Any) -> Any:
+        with self.processes.elsewhere():
+            return await super().request(**scope)
+
+
+@pytest.fixture
+def there(user: Any, processes: Processes) -> Client:
+    """The user's client at the second process."""
+    http = OfTheOther()
+    http.processes = processes
+    return Client(user, http=http)
 
 
 @pytest.fixture(scope="module")
