@@ -60,7 +60,7 @@ check: .venv/.demo ## Generate a project and run its own checks (PARTS=minimal, 
 	$(call generate,.demo/check,parts=$(PARTS))
 	@$(MAKE) --no-print-directory -C .demo/check/my_assistant check
 
-engine: $(if $(PROJECT),,.demo/new) ## Run the engine's tests in a new project, or in yours (PROJECT=/path ARGS="-n 2 test_run.py")
+engine: $(if $(PROJECT),,.demo/new) ## Run the engine's tests in a new project, or in yours (PROJECT=/path ARGS="-n 2 test_runs.py")
 	@rm -rf .demo/beside && mkdir -p .demo/beside && ln -s ../../engine/tests .demo/beside/tests
 	cd .demo/beside && PYTHONPATH="$(TESTED):$(CURDIR)/.demo/beside:$(CURDIR)/tests" "$(TESTED)/.venv/bin/pytest" \
 		-c "$(CURDIR)/pyproject.toml" -o pythonpath= $(or $(ARGS),--numprocesses auto tests)

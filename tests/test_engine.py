@@ -46,7 +46,7 @@ def files(*names: str) -> list[str]:
 
 # What the part `fast` goes around: runs, streams, tokens, threads and rows.
 AROUND_FAST = files(
-    "test_run.py",
+    "test_runs.py",
     "test_stream_deltas.py",
     "test_tokens.py",
     "test_queries.py",

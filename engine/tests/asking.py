@@ -3,8 +3,27 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 Answer = tuple[int, list[tuple[str, str]], bytes]
+
+
+def scope_of(method: str, target: str, headers: list[tuple[bytes, bytes]]) -> dict[str, Any]:
+    path, _, query = target.partition("?")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": headers,
+        "server": ("testserver", 80),
+        "client": ("127.0.0.1", 1),
+    }
 
 
 async def ask(
@@ -18,20 +37,9 @@ async def ask(
 ) -> Answer:
     """Send a request whose client stays; its status, headers and body. `hear` gets each message as it is sent."""
     sent: list[Mapping[str, Any]] = []
-    where, _, query = target.partition("?")
     named = {"host": "testserver", **{name.replace("_", "-"): value for name, value in headers.items()}}
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": method,
-        "scheme": scheme,
-        "path": where,
-        "raw_path": where.encode(),
-        "query_string": query.encode(),
-        "headers": [(name.encode(), value.encode()) for name, value in named.items()],
-        "server": ("testserver", 80),
-        "client": ("127.0.0.1", 1),
-    }
+    encoded = [(name.encode(), value.encode()) for name, value in named.items()]
+    scope = scope_of(method, target, encoded) | {"scheme": scheme}
     messages = [{"type": "http.request", "body": body.encode()}]
 
     async def receive() -> Mapping[str, Any]:

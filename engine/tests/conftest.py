@@ -203,6 +203,16 @@ class Client:
         assert response.status_code == 200
         return json.loads(response.content)
 
+    async def lines(self, thread: str = "t1") -> list[str]:
+        """The thread's texts: the user's words, and the agent's with a sign before them."""
+        messages = [message for message in (await self.thread(thread))["messages"] if message.get("content")]
+        signs = [f"{message['role']}: " if message["role"] != "user" else "" for message in messages]
+        return [sign + message["content"] for sign, message in zip(signs, messages, strict=True)]
+
+
+async def body_of(response: Any) -> bytes:
+    return b"".join([chunk async for chunk in response])
+
 
 def parts_of(request: Request) -> list[Any]:
     """Everything that the model was sent."""
@@ -234,6 +244,29 @@ def played_by(model: Model) -> Iterator[None]:
         for view in urls.views:
             stack.enter_context(view.agent.override(model=model))
         yield
+
+
+class TooMuchWork(Exception):
+    """More calls than the test allows."""
+
+
+@contextmanager
+def counted(limit: int = 2_000_000) -> Iterator[list[int]]:
+    """Count the calls of functions on this thread, and end what would go on for ever."""
+    calls = [0]
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        if event in ("call", "c_call"):
+            calls[0] += 1
+            if calls[0] > limit:
+                sys.setprofile(None)
+                raise TooMuchWork
+
+    sys.setprofile(count)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
 
 
 @asynccontextmanager
@@ -277,6 +310,26 @@ def watch(clock: Clock) -> Callable[..., Awaitable[None]]:
             await in_database(lambda: heartbeats.life.check_heartbeats(connections[router.db_for_write(Run)]))
 
     return look
+
+
+@pytest.fixture
+def intercept(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let something happen before each call of a function, which gets its arguments, or after it, with the result."""
+
+    def put(owner: Any, name: str, before: Any = None, after: Any = None) -> None:
+        function = getattr(owner, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            if before:
+                before(*args)
+            result = function(*args, **options)
+            if after:
+                after(result)
+            return result
+
+        monkeypatch.setattr(owner, name, call)
+
+    return put
 
 
 @pytest.fixture(scope="session")

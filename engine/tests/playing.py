@@ -9,6 +9,8 @@ import asyncio
 import importlib
 import json
 import re
+from collections.abc import Iterator
+from itertools import count
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
@@ -22,13 +24,12 @@ from django.test import AsyncClient
 from mcp_message import message_of_2026
 
 from agui import AgentConfig, DjangoAGUIView, get_urls
+from agui.testing import say
 from tests import transcript_tools
-from tests.attacking import Attack
-from tests.comparing import bind
+from tests.comparing import bind, compare
 from tests.conftest import Client, played_by
-from tests.judging import Judge, Mistake, Reply
+from tests.judging import Judge, Mistake, Reply, answer_of
 from tests.transcript_files import INPUT, MCP, METHODS, Transcript, action_of, rows_of
-from tests.transcript_model import answer_of
 from tests.transcript_tools import Gate
 from tests.wire import WireError, check_stream, read_stream
 
@@ -37,6 +38,12 @@ STREAM_HEADERS = {
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
 }
+
+# What no answer to an attack says, and how each one ends: whatever a step takes, a run has no failure of ours.
+LEAKS = ("hunter2", "Traceback", ".py", "Error(")
+TAKEN_OR_REFUSED = r"4(00|13|15|22) |(?!internal_error)[a-z]"
+USER = {"role": "user", "content": "hunter2"}
+numbers = count()
 
 
 class Wire(AsyncClient):
@@ -102,7 +109,8 @@ class Player(Judge):
         elif action in METHODS:
             reply = await self.http(action.upper(), step[action], by, step)
         else:
-            reply = await getattr(self, f"do_{action}", self.no_action)(step[action], by, step)
+            act = getattr(self, f"do_{action}", None)  # A step may only look.
+            reply = (await act(step[action], by, step) if act else None) or Reply()
         for secret in step.get("without", []):
             if secret in reply.raw.decode():
                 raise Mistake(f"{secret!r} is in {reply.raw.decode()[:2000]}")
@@ -117,10 +125,6 @@ class Player(Judge):
         if not begins_a_run:
             self.check_requests(step)
         await self.check_state(step)
-
-    async def no_action(self, value: Any, by: str, step: dict[str, Any]) -> Reply:
-        """Only look."""
-        return Reply()
 
     # --- What a step sends
 
@@ -190,14 +194,63 @@ class Player(Judge):
             self.names[interrupt["toolCallId"]] = interrupt["id"]
 
     async def do_attack(self, change: Any, by: str, step: dict[str, Any]) -> Reply:
-        return await Attack(self, by, step).play(change)
+        """Add a change to a good body, or send this text: it is refused and changes nothing, or nothing is lost."""
+        self.model.always = say("Yes.")
+        if "everywhere" not in step:
+            return await self.attack(change, by, step)
+        reply = Reply()
+        whole = with_ids(change)
+        for path in places_of(whole):
+            if ".".join(map(str, path)).startswith(step.get("at", "")):
+                for value in step["everywhere"]:
+                    reply = await self.attack(replaced(whole, path, value), by, step)
+        return reply
 
-    async def do_begin(self, text: str, by: str, step: dict[str, Any]) -> Reply:
+    async def attack(self, change: Any, by: str, step: dict[str, Any]) -> Reply:
+        body = change
+        if isinstance(change, dict):
+            body = {"threadId": "t1", "runId": str(uuid4()), "protocolVersion": "1.0", "messages": [USER]} | change
+            answers = {"resume": self.resolved(body["resume"])} if "resume" in body else {}
+            body = with_ids(body | answers)
+        before = (await self.do_thread("t1", by, step)).json
+        reply = await self.post_badly(body, step.get("ends", "..."), by, step)
+        after = (await self.do_thread("t1", by, step)).json
+        said = before["messages"]
+        if reply.status == 200 and reply.ended == "success":
+            self.compare(said, after["messages"][: len(said)])
+        elif before != after:
+            raise Mistake(f"{before} has become {after}")
+        if "anew" in step:
+            thread = {"threadId": f"anew {next(numbers)}"}
+            await self.post_badly(body | thread, step["anew"], by, step)
+            await self.post_badly(with_ids({"messages": [USER], "runId": "r"}) | thread, "success", by, step)
+            await self.do_thread(thread["threadId"], by, step)
+        return reply
+
+    async def post_badly(self, body: Any, ends: Any, by: str, step: dict[str, Any]) -> Reply:
+        """Post a body, and read the answer as strictly as can be."""
+        data = body if isinstance(body, str | bytes) else json.dumps(body)
+        if "raw" in step:
+            data = data.replace('"@"', step["raw"])
+        reply = await self.post(by, data, step)
+        if leaks := [leak for leak in LEAKS if leak in reply.raw.decode()]:
+            raise Mistake(f"{leaks} in {reply.raw.decode()[:2000]}")
+        if reply.status == 200:
+            self.check_reply(reply, body if isinstance(body, dict) else {})
+            ended = reply.ended
+        else:
+            self.compare({"error": "...", "message": "..."}, reply.json)
+            ended = f"{reply.status} {reply.json['error']}"
+        allowed = as_list(ends)
+        if all(compare(one, ended, {}) for one in allowed) or not re.match(TAKEN_OR_REFUSED, ended):
+            raise Mistake(f"{ended!r} is none of {allowed}: {str(data)[:500]}")
+        return reply
+
+    async def do_begin(self, text: str, by: str, step: dict[str, Any]) -> None:
         body = self.run_input(step)
         self.begun[step.get("as", body["threadId"])] = asyncio.create_task(self.run(by, body, {}))
         waits = re.findall(r"'wait': '(.+?)'", str(step.get("model")))
         await self.reach(step.get("until", waits[0]))
-        return Reply()
 
     async def reach(self, name: str) -> None:
         """Wait until the model or a tool is at a gate."""
@@ -208,16 +261,14 @@ class Player(Judge):
             reached.cancel()
             raise Mistake(f"Ended before {name!r}: {[task.result() for task in self.begun.values() if task.done()]}")
 
-    async def do_release(self, name: str, by: str, step: dict[str, Any]) -> Reply:
+    async def do_release(self, name: str, by: str, step: dict[str, Any]) -> None:
         self.gate(name).opened.set()
         if "until" in step:
             await self.reach(step["until"])
-        return Reply()
 
-    async def do_close(self, name: str, by: str, step: dict[str, Any]) -> Reply:
+    async def do_close(self, name: str, by: str, step: dict[str, Any]) -> None:
         """Let what comes to this gate from now on wait again."""
         del self.gates[name]
-        return Reply()
 
     async def do_end(self, thread: str, by: str, step: dict[str, Any]) -> Reply:
         for name in as_list(step.get("release", [])):
@@ -228,7 +279,7 @@ class Player(Judge):
             await self.do_idle(None, by, step)
         return reply
 
-    async def do_idle(self, _: Any, by: str, step: dict[str, Any]) -> Reply:
+    async def do_idle(self, _: Any, by: str, step: dict[str, Any]) -> None:
         """Wait until the server has nothing more to do, and has begun no run by itself."""
         async with asyncio.timeout(60):
             if "queue" in self.transcript.needs:
@@ -236,7 +287,6 @@ class Player(Judge):
             if "mcp" in self.transcript.needs:
                 part = apps.get_app_config("agui_mcp").name
                 await importlib.import_module(f"{part}.tasks").finish()
-        return Reply()
 
     async def do_follow(self, thread: str, by: str, step: dict[str, Any]) -> Reply:
         headers = {"Last-Event-ID": step["after"]} if "after" in step else {}
@@ -314,41 +364,61 @@ class Player(Judge):
 
     # --- What is around it
 
-    async def do_settings(self, values: dict[str, Any], by: str, step: dict[str, Any]) -> Reply:
+    async def do_settings(self, values: dict[str, Any], by: str, step: dict[str, Any]) -> None:
         self.settings.AGUI = {**self.settings.AGUI, **values}
-        return Reply()
 
-    async def do_django(self, values: dict[str, Any], by: str, step: dict[str, Any]) -> Reply:
+    async def do_django(self, values: dict[str, Any], by: str, step: dict[str, Any]) -> None:
         for name, value in values.items():
             setattr(self.settings, name, value)
-        return Reply()
 
-    async def do_agent(self, name: str, by: str, step: dict[str, Any]) -> Reply:
+    async def do_agent(self, name: str, by: str, step: dict[str, Any]) -> None:
         registry, config = transcript_tools.AGENTS[name]()
         view = DjangoAGUIView(registry, AgentConfig(model=self.model, **config))
         self.settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
-        return Reply()
 
-    async def do_later(self, seconds: float, by: str, step: dict[str, Any]) -> Reply:
+    async def do_later(self, seconds: float, by: str, step: dict[str, Any]) -> None:
         self.clock.advance(seconds)
-        return Reply()
 
-    async def do_user(self, values: dict[str, Any], by: str, step: dict[str, Any]) -> Reply:
+    async def do_user(self, values: dict[str, Any], by: str, step: dict[str, Any]) -> None:
         for name, value in values.items():
             setattr(self.users[by], name, value)
         await self.users[by].asave()
-        return Reply()
 
-    async def do_permit(self, permission: str, by: str, step: dict[str, Any]) -> Reply:
+    async def do_permit(self, permission: str, by: str, step: dict[str, Any]) -> None:
         label, _, codename = permission.partition(".")
         row = await Permission.objects.aget(codename=codename, content_type__app_label=label)
         await self.users[by].user_permissions.aadd(row)
-        return Reply()
 
-    async def do_forbid(self, _: str, by: str, step: dict[str, Any]) -> Reply:
+    async def do_forbid(self, _: str, by: str, step: dict[str, Any]) -> None:
         await self.users[by].user_permissions.aclear()
-        return Reply()
 
 
 def as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def with_ids(body: dict[str, Any]) -> dict[str, Any]:
+    """Give the messages ids, unless they have some."""
+    if not isinstance(body.get("messages"), list):
+        return body
+    named = [{"id": f"m{next(numbers)}", **one} if isinstance(one, dict) else one for one in body["messages"]]
+    return {**body, "messages": named}
+
+
+def places_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all values in a body."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield (*path, key)
+        yield from places_of(inner, (*path, key))
+
+
+def replaced(body: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """A body with this value at that place."""
+    changed: dict[str, Any] = json.loads(json.dumps(body))
+    *parents, last = path
+    place: Any = changed
+    for key in parents:
+        place = place[key]
+    place[last] = value
+    return changed

@@ -10,8 +10,9 @@ from typing import Any
 
 from agui.contrib.queue import next_run
 from agui.runs.live import live
-from agui.testing import call, wait
+from agui.testing import call
 from tests.conftest import Client, script
+from tests.transcript_tools import Gate
 
 
 class Queue:
@@ -39,16 +40,6 @@ class Queue:
     async def waiting(self) -> list[str]:
         """The texts that wait, in their order."""
         return [row["message"]["content"] for row in (await self.send("GET"))["messages"]]
-
-
-class Gate:
-    """A point in a script at which the model waits."""
-
-    def __init__(self) -> None:
-        self.reached, self.opened = asyncio.Event(), asyncio.Event()
-
-    def __call__(self) -> Any:
-        return wait(self.opened, self.reached)
 
 
 class Reading:
@@ -85,18 +76,6 @@ async def working(client: Client, *answers: Any, says: Any = None, text: str = "
         yield at_work
         at_work.events = await run.end(gate)
         await settled()
-
-
-async def texts(client: Client, thread: str = "t1") -> list[str]:
-    """The thread as a list: the user's words, and the agent's with a sign before them."""
-    messages = (await client.thread(thread))["messages"]
-    lines = []
-    for message in messages:
-        if message["role"] == "user":
-            lines.append(message["content"])
-        elif message.get("content"):
-            lines.append(f"{message['role']}: {message['content']}")
-    return lines
 
 
 def custom(events: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:

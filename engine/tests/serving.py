@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler
@@ -16,6 +15,7 @@ from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, parts
 from agui.contrib.client import AGUIClient
 from agui.http.tokens import create_token
 from agui.testing import ScriptedModel
+from tests.asking import scope_of
 from tests.conftest import script
 
 Application = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
@@ -71,21 +71,7 @@ async def _answer(application: Application, reader: asyncio.StreamReader, writer
     fields = (line.partition(":") for line in head[1:-2])
     headers = [(name.lower().encode(), value.strip().encode()) for name, _, value in fields]
     body = await reader.readexactly(int(dict(headers).get(b"content-length", b"0")))
-    path, _, query = target.partition("?")
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": method,
-        "scheme": "http",
-        "path": unquote(path),
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "root_path": "",
-        "headers": headers,
-        "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 2),
-    }
+    scope = scope_of(method, target, headers)
     received = iter([{"type": "http.request", "body": body}])
 
     async def receive() -> dict[str, Any]:

@@ -25,16 +25,6 @@ Thread = get_conversation_model()
 pytestmark = pytest.mark.usefixtures("user")
 
 
-@pytest.fixture
-def in_memory(monkeypatch):
-    """Two chats in one process have an event loop each, and connections to Redis are at home in one."""
-    monkeypatch.setattr(live, "logs", RunLogs())
-
-
-def control_c() -> str:
-    raise KeyboardInterrupt
-
-
 def the_thread() -> str:
     thread_id: str = Thread.objects.get().thread_id
     return thread_id
@@ -43,46 +33,40 @@ def the_thread() -> str:
 # --- One message
 
 
-def test_message_is_answered(talk):
+def test_message_is_answered_and_its_thread_goes_on(talk):
     told = talk(call("whoami"), say("You are **ada**.", 3), arguments=["--message", "Who am I?"])
     assert (told.out, told.err) == ("You are **ada**.\n", "→ whoami\n")
+    assert not {"read_file", "list_files"} & set(told.requests[0].tools)
     assert not ApiToken.objects.exists()
-
-
-def test_message_comes_from_standard_input(talk):
-    told = talk(say("Hi"), lines=["Two", "lines"], arguments=["--message", "-"])
-    assert told.requests[0].prompt == "Two\nlines\n"
+    from_input = ["--thread", the_thread(), "--message", "-"]
+    told = talk(say("Bye"), lines=["Two", "lines"], arguments=from_input)
+    assert (told.requests[0].prompt, len(told.requests[0].messages)) == ("Two\nlines\n", 5)
 
 
 def test_json_has_every_event(talk):
     told = talk(call("echo", text="naïve"), say("Hi"), arguments=["--message", "Hello", "--json"])
     events = [json.loads(line) for line in told.out.splitlines()]
-    assert event_types(events)[0] == "RUN_STARTED"
     assert "TOOL_CALL_RESULT" in event_types(events)
     assert [event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"] == ["Hi"]
     check_stream(events)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("answers", "arguments", "code", "told"),
     [
-        (["--json"], 2, "--message"),
-        (["--allow-read-file", "/none", "--message", "Hello"], 2, "/none"),
-        (["--thread", "none", "--message", "Hello"], 4, "404"),
-        (["--url", "http://127.0.0.1:1/agent/", "--message", "Hello"], 4, "127.0.0.1:1"),
+        ([], ["--json"], 2, "--message"),
+        ([], ["--allow-read-file", "/none", "--message", "Hello"], 2, "/none"),
+        ([], ["--thread", "none", "--message", "Hello"], 4, "404"),
+        ([], ["--url", "http://127.0.0.1:1/agent/", "--message", "Hello"], 4, "127.0.0.1:1"),
+        ([fail(RuntimeError("hunter2"))], ["--message", "Hello"], 1, "(internal_error)"),
     ],
 )
-def test_what_can_not_be_asked_ends_with_a_code_and_the_log_is_silent(arguments, code, told, talk, caplog):
-    assert told in talk(arguments=arguments, code=code).err
-    # The client says that it tries again.
-    assert {record.name for record in caplog.records} <= {"agui.client"}
+def test_what_fails_ends_with_a_code(answers, arguments, code, told, talk, caplog):
+    printed = talk(*answers, arguments=arguments, code=code)
+    assert (told in printed.err, printed.out) == (True, "")
+    # The client says that it tries again, and the log is silent besides.
+    assert code == 1 or {record.name for record in caplog.records} <= {"agui.client"}
     assert logging.root.manager.disable == logging.NOTSET
-
-
-def test_failed_run_is_1(talk):
-    told = talk(fail(RuntimeError("hunter2")), arguments=["--message", "Hello"], code=1)
-    assert "(internal_error)" in told.err
-    assert told.out == ""
 
 
 def test_question_is_3_and_its_thread_takes_no_message(talk):
@@ -90,12 +74,6 @@ def test_question_is_3_and_its_thread_takes_no_message(talk):
     assert f"--thread {the_thread()}" in told.err
     talk(arguments=["--thread", the_thread(), "--message", "And?"], code=3)
     assert effects == []
-
-
-def test_thread_goes_on(talk):
-    talk(say("Hi"), arguments=["--message", "Hello"])
-    told = talk(say("Bye"), arguments=["--thread", the_thread(), "--message", "Good bye"])
-    assert len(told.requests[0].messages) == 3
 
 
 @dataclass(frozen=True)
@@ -134,7 +112,6 @@ def test_one_of_several_users_has_to_be_named_and_active(talk, other):
     ("lines", "done", "result"),
     [
         (["y"], ["all"], "wiped all"),
-        (["yes"], ["all"], "wiped all"),
         (["what?", "", "y"], ["all"], "wiped all"),
         (["n", ""], [], "The tool call was denied."),
         (["n", "Not today."], [], "Not today."),
@@ -150,10 +127,12 @@ def test_approval_is_asked(lines, done, result, talk):
     assert "Well." in told.out
 
 
-def test_approval_shows_all_of_the_arguments(talk):
-    told = talk(call("wipe", what="x" * 3000 + "; rm -rf /"), say("Well."), lines=["Wipe it", "n", ""])
-    shown = told.out.partition("Really wipe it?")[2].replace("\n", "")
-    assert "x" * 3000 + "; rm -rf /" in shown
+def test_approval_shows_all_of_the_arguments_and_a_file_is_read_beside_it(folder, talk):
+    what = "x" * 3000 + "; rm -rf /"
+    calls = [call("read_file", path="notes.txt"), call("wipe", what=what)]
+    told = talk(calls, say("Well."), lines=["Wipe it", "y"], arguments=["--allow-read-file", folder])
+    assert what in told.out.partition("Really wipe it?")[2].replace("\n", "")
+    assert told.requests[1].tool_results == {"read_file": "naïve ✓", "wipe": f"wiped {what}"}
 
 
 def test_approval_is_left_open_when_the_input_ends_and_asked_when_its_thread_is_taken_up(talk):
@@ -164,40 +143,36 @@ def test_approval_is_left_open_when_the_input_ends_and_asked_when_its_thread_is_
 
 
 def test_question_that_was_left_open_comes_before_the_next_message(talk):
+    def control_c() -> str:
+        raise KeyboardInterrupt
+
     told = talk(call("wipe"), say("Done."), say("Hi."), lines=["Wipe it", control_c, "Hello", "y"])
     assert effects == ["all"]
     assert told.requests[2].prompt == "Hello"
     assert "(interrupt" not in told.out
 
 
-@pytest.mark.usefixtures("in_memory")
-def test_question_that_was_answered_elsewhere_is_not_asked_again(talk):
+def test_question_that_was_answered_or_asked_elsewhere_is_known(talk, monkeypatch):
+    """One that was answered is not asked again, and another comes before the message is read."""
+    # Two chats in one process have an event loop each, and connections to Redis are at home in one.
+    monkeypatch.setattr(live, "logs", RunLogs())
+
     def answer_elsewhere() -> str:
-        lines = sys.stdin
-        sys.stdin = Lines(["y"])
-        try:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", Lines(["y"]))
             chat("--thread", the_thread())
-        finally:
-            sys.stdin = lines
         return "y"
 
-    told = talk(call("wipe"), say("Done."), say("Hi."), lines=["Wipe it", answer_elsewhere, "Hello"])
-    assert effects == ["all"]
-    assert "(interrupt_unknown)" in told.out
-    assert "Hi." in told.out
-
-
-@pytest.mark.usefixtures("in_memory")
-def test_question_that_was_asked_elsewhere_is_asked_and_the_message_is_read(talk):
     def ask_elsewhere() -> str:
         assert chat("--thread", the_thread(), "--message", "Wipe it") == 3
         return "Hello again"
 
-    answers = [say("Hi."), call("wipe"), say("Done."), say("Hi again.")]
-    told = talk(*answers, lines=["Hello", ask_elsewhere, "y"])
-    assert effects == ["all"]
-    assert told.requests[3].prompt == "Hello again"
-    assert "Hi again." in told.out
+    answers = [call("wipe"), say("Done."), say("Hi."), call("wipe"), say("Done again."), say("Hi again.")]
+    told = talk(*answers, lines=["Wipe it", answer_elsewhere, "Hello", ask_elsewhere, "y"])
+    assert effects == ["all", "all"]
+    assert told.out.count("(interrupt_unknown)") == 1
+    assert told.requests[5].prompt == "Hello again"
+    assert told.out.index("Hi.") < told.out.index("Hi again.")
 
 
 def test_question_that_has_expired_is_dismissed(talk, settings):
@@ -271,17 +246,6 @@ def test_files_are_read_and_listed_in_the_folder_only(tool, arguments, content, 
     result = told.requests[1].tool_results[tool]
     assert content in result if tool == "read_file" else content == result
     assert "hunter2" not in result
-
-
-def test_no_file_is_offered_without_leave(talk):
-    told = talk(say("Hi"), arguments=["--message", "Hello"])
-    assert not {"read_file", "list_files"} & set(told.requests[0].tools)
-
-
-def test_file_is_read_beside_an_approval(folder, talk):
-    calls = [call("read_file", path="notes.txt"), call("wipe")]
-    told = talk(calls, say("Done"), lines=["Go", "y"], arguments=["--allow-read-file", folder])
-    assert told.requests[1].tool_results == {"read_file": "naïve ✓", "wipe": "wiped all"}
 
 
 # --- Commands

@@ -4,8 +4,9 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -15,11 +16,9 @@ from agui.contrib.terminal import message_queue
 from agui.contrib.terminal.conversation import Conversation
 from agui.contrib.terminal.keyboard import Keyboard, Listener
 from agui.contrib.terminal.message_queue import MessageQueue, Stand
-from agui.contrib.terminal.waiting import Waiting
 from agui.models import Run, get_conversation_model
 from agui.testing import Pause, call, fail, say
 from tests.conftest import parts_of
-from tests.urls import effects
 
 Thread = get_conversation_model()
 
@@ -28,32 +27,21 @@ pytestmark = pytest.mark.usefixtures("user")
 ALT = "\x1b"
 
 
-@dataclass
 class Keys:
     """The keyboard of a person, who types in the midst of a script."""
 
-    listeners: list[Any] = field(default_factory=list)
-    at_the_end: list[str] = field(default_factory=list)
-    """What they type when a run has just ended."""
-
-    def type(self, line: str) -> None:
-        self.listeners[-1].hear(line.removesuffix(ALT), line.endswith(ALT))
+    listener: Any = None
 
     @contextmanager
     def watched(self, listener: Listener) -> Iterator[None]:
-        self.listeners.append(listener)
+        self.listener = listener
         yield
-        lines, self.at_the_end = self.at_the_end, []
-        for line in lines:
-            self.type(line)
 
-    @property
-    def kept(self) -> list[str]:
-        return [*self.listeners[-1]._keyboard._typed]
+    def type(self, line: str) -> None:
+        self.listener.hear(line.removesuffix(ALT), line.endswith(ALT))
 
-    @property
-    def waiting(self) -> Waiting:
-        return self.listeners[-1]._conversation.waiting
+    def waiting(self) -> list[str]:
+        return [row.message["content"] for row in self.listener._conversation.waiting]
 
 
 @pytest.fixture
@@ -77,24 +65,16 @@ class Typed(Pause):
     async def happen(self) -> None:
         for line in self.lines:
             self.keys.type(line)
-        while self.texts is None or texts_of(self.keys.waiting) != [*self.texts]:  # noqa: ASYNC110
+        while self.texts is None or self.keys.waiting() != [*self.texts]:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        while not {*self.kept} <= {*self.keys.kept}:  # noqa: ASYNC110
+        while not {*self.kept} <= {*self.keys.listener._keyboard._typed}:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         self.then()
-
-
-def texts_of(waiting: Waiting) -> list[str]:
-    return [row.message["content"] for row in waiting]
 
 
 def typed(keys: Keys, *lines: str, waits: str | None = "", **options: Any) -> Typed:
     texts = None if waits is None else tuple(waits.split())
     return Typed(keys=keys, lines=lines, texts=texts, **options)
-
-
-def control_c() -> None:
-    asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGINT)
 
 
 def prompts_of(told: Any) -> list[list[str]]:
@@ -120,49 +100,16 @@ def in_order(printed: str, *words: str) -> bool:
 # --- Enter
 
 
-def test_what_is_typed_is_read_after_the_answer(keys, talk):
-    told = talk([say("One."), typed(keys, "then?", "last?", waits="then? last?")], say("Two."), lines=["Go"])
-    assert prompts_of(told) == [["Go"], ["then?", "last?"]]
-    assert in_order(told.out, "One.", "> then?", "> last?", "Two.")
+def test_what_is_typed_is_read_after_the_answer_and_may_be_followed_by_more(keys, talk):
+    first, second = typed(keys, "then?", "last?", waits="then? last?"), typed(keys, "b", waits="b")
+    answers = [[say("One."), first], [say("Two."), second], say("Three."), say("Four.")]
+    told = talk(*answers, lines=["Go", "Hello again"])
+    assert prompts_of(told) == [["Go"], ["then?", "last?"], ["b"], ["Hello again"]]
+    assert len(told.requests[-1].messages) == 7
+    assert in_order(told.out, "One.", "> then?", "> last?", "Two.", "> b", "Three.", "Four.")
     assert "read while it worked" not in told.out
     assert nothing_waits()
     assert Thread.objects.count() == 1
-
-
-def test_what_follows_may_be_followed_by_more(keys, talk):
-    answers = [[say("One."), typed(keys, "a", waits="a")], [say("Two."), typed(keys, "b", waits="b")], say("Three.")]
-    told = talk(*answers, say("Four."), lines=["Go", "Hello again"])
-    assert prompts_of(told) == [["Go"], ["a"], ["b"], ["Hello again"]]
-    assert len(told.requests[-1].messages) == 7
-    assert "Four." in told.out
-
-
-def test_what_is_typed_as_a_run_ends_begins_the_next_one(keys, talk):
-    keys.at_the_end = ["Late"]
-    told = talk(say("One."), say("Two."), lines=["Go"])
-    assert prompts_of(told) == [["Go"], ["Late"]]
-    assert in_order(told.out, "One.", "> Late", "Two.")
-
-
-def test_what_waits_comes_after_the_answer_to_a_question(keys, talk):
-    told = talk([typed(keys, "then?", waits="then?"), call("wipe")], say("Done."), say("Two."), lines=["Wipe it", "y"])
-    assert effects == ["all"]
-    assert prompts_of(told) == [["Wipe it"], [], ["then?"]]
-    assert "Two." in told.out
-
-
-class Server:
-    """The answers of a server about a thread, in their order."""
-
-    def __init__(self, *answers: Any) -> None:
-        self.answers, self.asked = list(answers), []
-
-    async def queue(self, method: str, thread_id: str, body: Any = None) -> dict[str, Any]:
-        self.asked.append(method)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
 
 
 def stand(held: str | None = None, run: str = "", *ids: str) -> dict[str, Any]:
@@ -170,29 +117,29 @@ def stand(held: str | None = None, run: str = "", *ids: str) -> dict[str, Any]:
     return {"messages": messages, "held": held, "run": {"run_id": run} if run else None}
 
 
+WAITS, NEW = stand("finished", "", "a"), stand(None, "new")
+
+
 @pytest.mark.parametrize(
     ("answers", "asked", "expected"),
     [
-        ([stand("failed", "", "a")], ["GET"], Stand(held="failed")),
-        ([stand(None, "new", "a")], ["GET"], Stand("new")),
-        ([stand(None, "old", "a"), stand("finished", "", "a"), stand(None, "new")], ["GET"] * 3, Stand("new")),
-        ([stand("finished")], ["GET"], Stand(held="finished")),
-        ([AGUIStatusError("u", 404, "None")], ["GET"], Stand()),
-        ([stand("finished", "", "a")] * 2 + [stand(None, "new")], ["GET", "GET", "POST"], Stand("new")),
-        (
-            [stand("finished", "", "a")] * 2 + [AGUIStatusError("u", 409, "Busy", "conflict"), stand(None, "new")],
-            ["GET", "GET", "POST", "GET"],
-            Stand("new"),
-        ),
+        ([stand("failed", "", "a")], "GET", Stand(held="failed")),
+        ([stand(None, "new", "a")], "GET", Stand("new")),
+        ([stand(None, "old", "a"), WAITS, NEW], "GET GET GET", Stand("new")),
+        ([stand("finished")], "GET", Stand(held="finished")),
+        ([AGUIStatusError("u", 404, "None")], "GET", Stand()),
+        ([WAITS, WAITS, NEW], "GET GET POST", Stand("new")),
+        ([WAITS, WAITS, AGUIStatusError("u", 409, "Busy", "conflict"), NEW], "GET GET POST GET", Stand("new")),
     ],
 )
 async def test_what_follows_is_certain_before_the_prompt(answers, asked, expected, monkeypatch):
     """A run that ends or begins is waited for; one that does not begin is begun."""
-    monkeypatch.setattr(message_queue, "LOOKS", 3 if len(asked) == 3 and "POST" not in asked else 2)
-    server, conversation = Server(*answers), Conversation("t1")
+    monkeypatch.setattr(message_queue, "LOOKS", 3 if asked == "GET GET GET" else 2)
+    server, conversation = AsyncMock(), Conversation("t1")
+    server.queue.side_effect = answers
     conversation.run_id = "old"
     assert await MessageQueue(server).settled(conversation) == expected
-    assert server.asked == asked
+    assert " ".join(one.args[0] for one in server.queue.await_args_list) == asked
 
 
 def test_lines_before_a_run_has_begun_are_kept(keys, talk, monkeypatch):
@@ -212,9 +159,6 @@ def test_lines_before_a_run_has_begun_are_kept(keys, talk, monkeypatch):
     assert "> one" in told.out
 
 
-# --- Steering
-
-
 @pytest.mark.parametrize("line", ["Stop" + ALT, "/steer Stop"])
 def test_a_message_is_read_at_the_next_step_and_not_twice(line, keys, talk):
     """The client's copy of the thread has what was read, at its place."""
@@ -223,9 +167,6 @@ def test_a_message_is_read_at_the_next_step_and_not_twice(line, keys, talk):
     assert prompts_of(told) == [["Go"], ["Stop"], ["Hello again"]]
     assert in_order(told.out, "✓ echo", "> Stop  (read while it worked)", "Done.")
     assert Run.objects.count() == 2
-
-
-# --- Changing what waits
 
 
 def test_what_waits_is_edited_and_taken_back(keys, talk):
@@ -239,10 +180,10 @@ def test_what_waits_is_edited_and_taken_back(keys, talk):
 
 
 def test_edit_alone_puts_the_text_into_the_line(keys, talk):
-    lines = []
+    lines: list[str] = []
 
     def look() -> None:
-        lines.append(keys.listeners[-1]._keyboard.unfinished)
+        lines.append(keys.listener._keyboard.unfinished)
 
     talk([typed(keys, "one", "/edit 1", "two", waits="one two", then=look)], say("Two."), lines=["Go"])
     assert lines == ["/edit 1 one"]
@@ -251,21 +192,20 @@ def test_edit_alone_puts_the_text_into_the_line(keys, talk):
 # --- Stopping
 
 
-def test_stop_sends_what_waits_and_what_is_typed_behind_it(keys, talk):
-    stopped = [say("One."), typed(keys, "one", waits="one"), typed(keys, "/stop two", waits=None)]
+@pytest.mark.parametrize(("behind", "read"), [(" two", ["one", "two"]), ("", ["one"])])
+def test_stop_sends_what_waits_and_what_is_typed_behind_it(keys, talk, behind, read):
+    stopped = [say("One."), typed(keys, "one", waits="one"), typed(keys, "/stop" + behind, waits=None)]
     told = talk(stopped, say("Two."), lines=["Go"])
-    assert prompts_of(told) == [["Go"], ["one", "two"]]
+    assert prompts_of(told) == [["Go"], read]
     assert [run.status for run in Run.objects.order_by("started_at")] == ["cancelled", "finished"]
     assert "Two." in told.out
 
 
-def test_stop_alone_only_stops(keys, talk):
-    told = talk([say("One."), typed(keys, "/stop", waits=None)], say("Hi."), lines=["Go", "Hello again"])
-    assert prompts_of(told) == [["Go"], ["Hello again"]]
-
-
 @pytest.mark.usefixtures("in_front")
 def test_what_waits_is_held_after_control_c_and_sent_on_request(keys, talk):
+    def control_c() -> None:
+        asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGINT)
+
     stopped = [typed(keys, "one", waits="one", then=control_c), typed(keys, waits=None)]
     told = talk(stopped, say("Two."), lines=["Go", "/edit 1 ONE", "/queue", "/send"])
     assert prompts_of(told) == [["Go"], ["ONE"]]
@@ -282,12 +222,6 @@ def test_what_waits_is_held_after_a_failure_and_shown_when_the_thread_is_taken_u
     assert held in told.out
     assert in_order(told.out, "Taken back: 1", "No message waits.")
     assert nothing_waits()
-
-
-def test_the_next_message_brings_what_was_held(keys, talk):
-    failed = [typed(keys, "one", waits="one"), fail(RuntimeError("x"))]
-    told = talk(failed, say("Hi."), say("Two."), lines=["Go", "Hello again"])
-    assert prompts_of(told) == [["Go"], ["Hello again"], ["one"]]
 
 
 # --- What the agent does not take
@@ -327,9 +261,6 @@ def test_an_agent_that_may_only_be_steered(keys, talk, settings):
     settings.AGUI = {**settings.AGUI, "QUEUE": {"MODES": ["steer"]}}
     told = talk([typed(keys, "one", waits="one"), call("echo", text="x")], say("Done."), lines=["Go"])
     assert prompts_of(told) == [["Go"], ["one"]]
-
-
-# --- At the prompt
 
 
 def test_commands_without_a_run(talk):

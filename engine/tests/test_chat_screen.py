@@ -24,8 +24,7 @@ from agui.contrib.terminal.typed_line import TypedLine
 from agui.contrib.terminal.waiting import Waiting, with_text
 from agui.testing import call, say, think
 from tests import pages
-from tests.conftest import Client, decision, script
-from tests.test_work import counted
+from tests.conftest import Client, counted, decision, script
 
 TEXT = """# A plan
 
@@ -48,8 +47,6 @@ Title
 
 ```python
 # not a title
-
-- not a list
 ```
 > quoted
 lazily
@@ -107,18 +104,9 @@ def test_html_and_addresses_are_seen():
     assert printed(Block("<b>x</b> [here](https://example.com)")) == "<b>x</b> here (https://example.com)\n"
 
 
-def test_what_grows_beyond_the_screen_shows_its_end():
-    console = Console(file=io.StringIO(), width=60, height=6)
-    console.print(Block("\n".join(f"- {number}" for number in range(50)), tail=True))
-    assert console.file.getvalue().split() == ["•", "46", "•", "47", "•", "48", "•", "49"]
-
-
-@pytest.mark.parametrize("code", [0x00, 0x07, 0x08, 0x0D, 0x1B, 0x7F, 0x9B, 0x202E, 0x2066, 0xD800])
-def test_control_characters_are_replaced(code):
-    assert printable(f"a{chr(code)}b") == "a\N{REPLACEMENT CHARACTER}b"
-
-
-def test_lines_and_tabs_are_kept():
+def test_control_characters_are_replaced_and_lines_and_tabs_are_kept():
+    for code in (0x00, 0x07, 0x08, 0x0D, 0x1B, 0x7F, 0x9B, 0x202E, 0x2066, 0xD800):
+        assert printable(f"a{chr(code)}b") == "a\N{REPLACEMENT CHARACTER}b"
     assert printable("a\tb\r\nc\n") == "a\tb\nc\n"
 
 
@@ -153,40 +141,32 @@ def test_documents_are_printed_with_their_titles():
         assert printed(draw(kind, card)) == "Order 7\n\ufffd[31mAda\n"
 
 
-def grow(count: int) -> tuple[str, int]:
-    """Show a document and so many deltas of it: what is printed, and what the deltas cost."""
+async def test_a_document_that_grows_is_printed_once_and_read_once():
     activity = {"messageId": "m", "activityType": "document"}
     content = {"id": "a", "title": "Trip", "kind": "code", "text": ["one"]}
-    patch = [{"op": "add", "path": "/text/-", "value": " two"}]
-    delta = {"type": "ACTIVITY_DELTA", "patch": patch, **activity}
     first = parse_event(json.dumps({"type": "ACTIVITY_SNAPSHOT", "content": content, **activity}))
-    with counted() as calls:
-        shown = apply(Conversation(), first, *[delta] * count)
-    assert first.content == content
-    return shown, calls[0]
-
-
-async def test_a_document_that_grows_is_printed_once_and_read_once():
-    printed_text, cost = grow(100)
-    assert printed_text.split() == ["Trip", "one", *["two"] * 100]
-    assert grow(200)[1] < 2.1 * cost
+    delta = {"type": "ACTIVITY_DELTA", "patch": [{"op": "add", "path": "/text/-", "value": " two"}], **activity}
+    costs = []
+    for count in (100, 200):
+        with counted() as calls:
+            shown = apply(Conversation(), first, *[delta] * count)
+        costs.append(calls[0])
+        assert shown.split() == ["Trip", "one", *["two"] * count]
+    assert costs[1] < 2.1 * costs[0]
 
 
 @pytest.mark.parametrize("kind", ["plan", "table", "chart", "document", "view", "weather"])
-@pytest.mark.parametrize(
-    "content",
-    [
+def test_activity_of_an_odd_form_breaks_nothing(kind):
+    for content in (
         {},
         {"steps": [1], "columns": ["a"], "rows": [1], "labels": ["x"], "series": [1]},
         {"steps": "x", "columns": "x", "rows": "x", "labels": "x", "series": "x"},
         {"steps": None, "columns": [], "rows": [[1]], "labels": [], "series": [{"values": None}]},
         {"steps": [{"status": []}], "columns": [{}], "rows": [[{}], [], [1, 2]], "labels": [{}]},
-        {"title": [], "columns": [None], "rows": [], "labels": [1, 2], "series": [{"values": [float("nan"), 10**400]}]},
+        {"title": [], "columns": [None], "labels": [1, 2], "series": [{"values": [float("nan"), 10**400]}]},
         {"labels": [{}], "series": [{"values": []}]},
-    ],
-)
-def test_activity_of_an_odd_form_breaks_nothing(kind, content):
-    assert printed(draw(kind, content))
+    ):
+        assert printed(draw(kind, content))
 
 
 # --- The conversation
@@ -216,30 +196,6 @@ async def test_conversation_is_what_the_server_keeps(client: Client):
 def essence(message: dict[str, Any]) -> dict[str, Any]:
     content = message.get("content") or ""
     return {**{key: message.get(key) for key in ("id", "role", "toolCallId", "toolCalls")}, "content": content}
-
-
-async def test_conversation_taken_up_is_what_was_left(client: Client):
-    with script([call("wipe", _id="c1")]):
-        await client.run("Wipe it")
-    conversation = Conversation.from_server(await client.thread())
-    assert [interrupt["toolCallId"] for interrupt in conversation.interrupts] == ["c1"]
-    assert conversation.open_calls(["wipe"]) == []
-    assert conversation.next_run().messages[0].content == "Wipe it"
-
-
-def test_arguments_of_a_call_are_put_together():
-    conversation = Conversation()
-    apply(
-        conversation,
-        {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "echo", "parentMessageId": "m1"},
-        {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": '{"text": '},
-        {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": '"Hi"}'},
-    )
-    function = {"name": "echo", "arguments": '{"text": "Hi"}'}
-    assert conversation.open_calls(["echo"]) == [{"id": "c1", "type": "function", "function": function}]
-    assert conversation.messages[0]["id"] == "m1"
-    conversation.add_result("c1", "Hi")
-    assert conversation.open_calls(["echo"]) == []
 
 
 def test_names_that_a_server_sends_command_nothing():
@@ -273,7 +229,6 @@ def test_patch_that_does_not_fit_is_lost():
         ([b"Hi\n"], [("Hi", False)], ""),
         ([b"Hi\r", b"there"], [("Hi", False)], "there"),
         ([b"Hi\x1b\r/edit"], [("Hi", True)], "/edit"),
-        ([b"Hi\x1b\n", b"/edit"], [("Hi", True)], "/edit"),
         ([b"Hi\x1b", b"\r"], [("Hi", True)], ""),
         ([b"Hix\x7f\x08e\n"], [("He", False)], ""),
         ([b"one two  \x17three"], [], "one three"),
@@ -296,19 +251,22 @@ def queued(message_id: str, text: Any = "", mode: str = "queue") -> dict[str, An
 
 def test_numbers_of_what_waits_stay():
     waiting = Waiting()
+
+    def numbers() -> list[tuple[int, str]]:
+        return [(row.number, row.id) for row in waiting]
+
     waiting.replace([queued("a"), queued("b")])
     waiting.put({"id": "c"}, "steer", 0)
     waiting.remove("a")
-    assert [(row.number, row.id) for row in waiting] == [(3, "c"), (2, "b")]
+    assert numbers() == [(3, "c"), (2, "b")]
     waiting.put({"id": "b", "content": "B"}, "queue", 0)
     waiting.replace([queued("d"), queued("b"), queued("c")])
-    assert [(row.number, row.id) for row in waiting] == [(4, "d"), (2, "b"), (3, "c")]
-    assert waiting.find(3).id == "c"
-    assert waiting.find(1) is None
+    assert numbers() == [(4, "d"), (2, "b"), (3, "c")]
+    assert (waiting.find(3).id, waiting.find(1)) == ("c", None)
     for row in [*waiting]:
         waiting.remove(row.id)
     waiting.put({"id": "e"}, "queue", 7)
-    assert [row.number for row in waiting] == [1]
+    assert numbers() == [(1, "e")]
 
 
 def test_an_edited_message_keeps_its_files():
@@ -361,17 +319,6 @@ def test_what_is_drawn_with_it_fits_on_the_screen():
         "> two▏",
         "  Enter: now",
     ]
-
-
-def test_a_message_stands_where_it_was_read():
-    conversation = Conversation()
-    message = {"id": "m", "role": "user", "content": "Only ten"}
-    value = {"messageId": "m", "message": message, "mode": "steer", "position": 0}
-    apply(conversation, {"type": "CUSTOM", "name": "message_queued", "value": value})
-    assert (conversation.messages, len(conversation.waiting)) == ([], 1)
-    value = {"messageId": "m", "message": message, "after": "x"}
-    apply(conversation, {"type": "CUSTOM", "name": "message_delivered", "value": value})
-    assert (conversation.messages, len(conversation.waiting)) == ([message], 0)
 
 
 def test_events_about_what_waits_of_an_odd_form_break_nothing():

@@ -1,27 +1,17 @@
 """A remote agent as a model: the agent here, the project's own endpoint over HTTP there."""
 
 import asyncio
-import json
-import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
-import httpx2
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import (
-    Agent,
-    BinaryContent,
-    DeferredToolRequests,
-    DeferredToolResults,
-    ModelRetry,
-    ToolApproved,
-    ToolDenied,
-)
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelRetry, ToolApproved, ToolDenied
 from pydantic_ai import messages as m
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.test import TestModel
@@ -37,57 +27,27 @@ from agui.contrib.client import (
     interrupt_of,
     remote_state,
 )
-from agui.models import Message, Run
+from agui.models import Run
 from agui.runs.live import live
 from agui.testing import call, fail, say, think, wait
 from tests import urls
 from tests.conftest import parts_of, results_of
-from tests.serving import CUT, Answers, Site, serving, site_that_says
-from tests.test_client_transport import asking, read
+from tests.serving import CUT, Answers, Application, Site, serving, site_that_says
+from tests.test_client_requests import calls, returns, run, run_twice, says, sent, told
+from tests.test_client_transport import frames, started
 
 
 def agent_of(site: Site, *tools: Any, **options: Any) -> Agent[None, Any]:
     return Agent(AGUIModel(site.url, headers=site.headers), tools=tools, **options)
 
 
-def asking_agent(site: Site, *tools: Any) -> Agent[None, Any]:
-    return agent_of(site, *tools, output_type=[str, DeferredToolRequests], capabilities=[AGUIInterrupts()])
-
-
-async def go_on(agent: Agent[None, Any], asked: Any, **answers: Any) -> Any:
-    """Run the agent again, with these answers to what was asked."""
-    results = DeferredToolResults(**answers)
-    return await agent.run(message_history=asked.all_messages(), deferred_tool_results=results)
-
-
 def kinds(messages: Sequence[m.ModelMessage]) -> list[list[str]]:
     return [[part.part_kind for part in message.parts] for message in messages]
-
-
-def answer_parts(result: Any) -> list[Any]:
-    return list(result.response.parts)
-
-
-def asked_by(call: Any) -> dict[str, Any]:
-    interrupt = interrupt_of(call)
-    assert interrupt is not None
-    return interrupt
 
 
 def location() -> str:
     """Say where the client is."""
     return "Paris"
-
-
-async def test_text_comes_whole(user: Any):
-    async with site_that_says(user, say("Hello there.", 3)) as site:
-        result = await agent_of(site).run("Hi")
-    assert result.output == "Hello there."
-
-
-async def test_text_comes_as_it_is_written(user: Any):
-    async with site_that_says(user, say("Hello there.", 3)) as site, agent_of(site).run_stream("Hi") as result:
-        assert [text async for text in result.stream_text(debounce_by=None)][-1] == "Hello there."
 
 
 async def test_a_conversation_keeps_its_thread_and_sends_all_of_its_history(user: Any):
@@ -104,12 +64,26 @@ async def test_a_conversation_keeps_its_thread_and_sends_all_of_its_history(user
     assert [part.content for part in parts_of(site.llm.requests[1])] == ["Count", "One.", "On"]
 
 
-async def test_a_tool_of_the_client_runs_here_once(user: Any):
-    async with site_that_says(user, call("location", _id="c1"), say("You are in Paris.")) as site:
-        result = await agent_of(site, location).run("Where am I?")
-    assert result.output == "You are in Paris."
-    assert results_of(site.llm.requests[1])["c1"].content == "Paris"
-    assert kinds(result.all_messages()) == [["user-prompt"], ["tool-call"], ["tool-return"], ["text"]]
+HERE, THERE = call("location"), call("echo", text="a")
+
+
+@pytest.mark.parametrize(
+    ("steps", "results"),
+    [
+        ([HERE], ["Paris"]),
+        ([[HERE, THERE]], ["Paris", "a"]),
+        ([[THERE, HERE]], ["a", "Paris"]),
+        ([THERE, HERE, THERE, HERE], ["a", "Paris", "a", "Paris"]),
+    ],
+)
+async def test_tools_of_the_client_run_here_and_others_there(user: Any, steps: list[Any], results: list[str]):
+    async with site_that_says(user, *steps, say("Done.")) as site:
+        result = await agent_of(site, location).run("Go")
+    assert result.output == "Done."
+    returned = [part.content for part in parts_of(site.llm.requests[-1]) if isinstance(part, m.ToolReturnPart)]
+    assert sorted(returned) == sorted(results)
+    returned_here = [kind for message in kinds(result.all_messages()) for kind in message if kind == "tool-return"]
+    assert len(returned_here) == results.count("Paris")
 
 
 async def test_a_tool_of_the_server_is_shown_and_never_run_here(user: Any):
@@ -120,89 +94,49 @@ async def test_a_tool_of_the_server_is_shown_and_never_run_here(user: Any):
         requests = site.llm.requests
     assert result.output == "Done."
     assert kinds(result.all_messages()) == [["user-prompt"], ["builtin-tool-call", "builtin-tool-return", "text"]]
-    called, returned, _ = answer_parts(result)
+    called, returned, _ = result.response.parts
     assert (called.tool_name, called.args_as_dict(), returned.content) == ("echo", {"text": "a"}, "a")
     assert len(requests) == 3
     assert [part.content for part in parts_of(requests[2]) if isinstance(part, m.ToolReturnPart)] == ["a"]
 
 
-@pytest.mark.parametrize("order", [1, -1])
-async def test_mixed_calls_work_in_any_order(user: Any, order: int):
-    calls = [call("location", _id="c1"), call("echo", text="a", _id="c2")][::order]
-    async with site_that_says(user, calls, say("Done.")) as site:
-        result = await agent_of(site, location).run("Both")
-    assert result.output == "Done."
-    results = results_of(site.llm.requests[1])
-    assert {call_id: part.content for call_id, part in results.items()} == {"c1": "Paris", "c2": "a"}
-    assert kinds(result.all_messages())[2:] == [["tool-return"], ["text"]]
-
-
-async def test_chains_of_both_kinds_work(user: Any):
-    steps = [call("echo", text="a"), call("location"), call("echo", text="b"), call("location"), say("Done.")]
-    async with site_that_says(user, *steps) as site:
-        result = await agent_of(site, location).run("Go")
-        last = site.llm.requests[-1]
-    assert result.output == "Done."
-    returned = [part.content for part in parts_of(last) if isinstance(part, m.ToolReturnPart)]
-    assert returned == ["a", "Paris", "b", "Paris"]
-
-
-async def test_an_approval_is_a_deferred_tool_request(user: Any):
-    async with site_that_says(user, call("wipe", what="disk", _id="c1"), say("Wiped."), say("Yes.")) as site:
-        agent = asking_agent(site, location)
-        asked = await agent.run("Wipe it")
-        (wanted,) = asked.output.approvals
-        assert (wanted.tool_name, wanted.args_as_dict(), urls.effects) == ("wipe", {"what": "disk"}, [])
-        assert asked_by(wanted)["message"] == "Really wipe it?"
-        done = await go_on(agent, asked, approvals={"c1": True})
-        assert (done.output, urls.effects) == ("Wiped.", ["disk"])
-        again = await agent.run("Sure?", message_history=done.all_messages())
-    assert again.output == "Yes."
-    assert {part.content for part in results_of(site.llm.requests[-1]).values()} == {"wiped disk"}
-
-
 @pytest.mark.parametrize(
     ("answer", "effects", "told"),
     [
+        (True, ["disk"], "wiped disk"),
         (ToolApproved(override_args={"what": "tape"}), ["tape"], "wiped tape"),
         (ToolDenied("Not today."), [], "Not today."),
     ],
 )
-async def test_an_approval_can_be_edited_or_denied(user: Any, answer: Any, effects: list[str], told: str):
-    async with site_that_says(user, call("wipe", what="disk", _id="c1"), say("So be it.")) as site:
-        agent = asking_agent(site)
-        done = await go_on(agent, await agent.run("Wipe it"), approvals={"c1": answer})
-    assert (done.output, urls.effects) == ("So be it.", effects)
-    assert results_of(site.llm.requests[1])["c1"].content == told
+async def test_an_approval_is_a_deferred_tool_request(user: Any, answer: Any, effects: list[str], told: str):
+    deferring: Any = {"output_type": [str, DeferredToolRequests], "capabilities": [AGUIInterrupts()]}
+    async with site_that_says(user, call("wipe", what="disk", _id="c1"), say("So be it."), say("Yes.")) as site:
+        agent = agent_of(site, location, **deferring)
+        asked = await agent.run("Wipe it")
+        (wanted,) = asked.output.approvals
+        assert (wanted.tool_name, wanted.args_as_dict(), urls.effects) == ("wipe", {"what": "disk"}, [])
+        assert (interrupt_of(wanted) or {})["message"] == "Really wipe it?"
+        results = DeferredToolResults(approvals={"c1": answer})
+        done = await agent.run(message_history=asked.all_messages(), deferred_tool_results=results)
+        assert (done.output, urls.effects) == ("So be it.", effects)
+        again = await agent.run("Sure?", message_history=done.all_messages())
+    assert again.output == "Yes."
+    assert {part.content for part in results_of(site.llm.requests[-1]).values()} == {told}
 
 
-async def test_a_question_is_a_deferred_call(user: Any):
-    async with site_that_says(user, call("choose_day", _id="c1"), say("Noted.")) as site:
-        agent = asking_agent(site)
-        asked = await agent.run("Which day?")
-        (wanted,) = asked.output.calls
-        assert asked_by(wanted)["responseSchema"] == {"type": "string", "format": "date"}
-        done = await go_on(agent, asked, calls={"c1": "2026-12-24"})
-    assert done.output == "Noted."
-    assert results_of(site.llm.requests[1])["c1"].content == "2026-12-24"
-
-
-async def test_state_goes_in_and_comes_out(user: Any):
-    async with site_that_says(user, call("note", text="Milk"), say("A"), call("recall"), say("B")) as site:
+async def test_state_goes_in_and_comes_out_and_context_goes_along(user: Any):
+    answers = call("note", text="Milk"), say("A"), [call("recall"), call("came_along")], say("B")
+    async with site_that_says(user, *answers) as site:
         agent = agent_of(site)
-        settings = AGUIModelSettings(agui_state={"text": "Bread"})
-        first = await agent.run("Note", model_settings=settings)
+        first = await agent.run("Note", model_settings=AGUIModelSettings(agui_state={"text": "Bread"}))
         assert remote_state(first.all_messages()) == {"text": "Milk"}
-        second = await agent.run("Recall", message_history=first.all_messages())
-    assert answer_parts(second)[1].content == "Milk"
-
-
-async def test_context_and_forwarded_props_go_along(user: Any):
-    settings = AGUIModelSettings(agui_context={"page": "Orders"}, agui_forwarded_props={"a": 1})
-    async with site_that_says(user, call("came_along"), say("Done.")) as site:
-        result = await agent_of(site).run("Look", model_settings=settings)
-    assert "Orders" in answer_parts(result)[1].content
-    assert '"a"' in answer_parts(result)[1].content
+        along = AGUIModelSettings(agui_context={"page": "Orders"}, agui_forwarded_props={"a": 1})
+        second = await agent.run("Recall", message_history=first.all_messages(), model_settings=along)
+    parts = [part for part in second.response.parts if part.part_kind == "builtin-tool-return"]
+    results = {part.tool_name: part.content for part in parts}
+    assert results["recall"] == "Milk"
+    assert "Orders" in results["came_along"]
+    assert '"a"' in results["came_along"]
 
 
 async def test_reasoning_is_a_thinking_part(user: Any):
@@ -223,7 +157,7 @@ async def test_usage_is_counted(user: Any, settings: Any):
 
 async def test_files_go_along(user: Any):
     async with site_that_says(user, say("A dot.")) as site:
-        image = BinaryContent(b"\x89PNG\r\n\x1a\n", media_type="image/png")
+        image = m.BinaryContent(b"\x89PNG\r\n\x1a\n", media_type="image/png")
         await agent_of(site).run(["What is it?", image])
     (sent,) = parts_of(site.llm.requests[0])
     assert sent.content[0] == "What is it?"
@@ -241,7 +175,7 @@ class Bill:
     total: Decimal
 
 
-async def test_types_beyond_json_survive_both_ways(user: Any):
+async def test_types_beyond_json_survive_both_ways_and_as_an_output(user: Any):
     seen: list[Any] = []
 
     def bill(order: Order, limits: dict[str, Decimal]) -> Bill:
@@ -250,17 +184,12 @@ async def test_types_beyond_json_survive_both_ways(user: Any):
         return Bill([order], order.price)
 
     wanted = call("bill", _id="c1", order={"day": "2026-12-24", "price": "9.90"}, limits={"a": "0.1"})
-    async with site_that_says(user, wanted, say("Billed.")) as site:
-        await agent_of(site, bill).run("Bill it")
+    async with site_that_says(user, wanted, call("final_result", day="2026-12-24", price="1")) as site:
+        result = await agent_of(site, bill, output_type=Order).run("Bill it")
+    assert result.output == Order(day=date(2026, 12, 24), price=Decimal(1))
     assert seen == [(Order(day=date(2026, 12, 24), price=Decimal("9.90")), {"a": Decimal("0.1")})]
     returned = results_of(site.llm.requests[1])["c1"].content
     assert returned == '{"orders":[{"day":"2026-12-24","price":"9.90"}],"total":"9.90"}'
-
-
-async def test_a_structured_output_is_asked_for(user: Any):
-    async with site_that_says(user, call("final_result", day="2026-12-24", price="1")) as site:
-        result = await agent_of(site, output_type=Order).run("Order")
-    assert result.output == Order(day=date(2026, 12, 24), price=Decimal(1))
 
 
 @pytest.mark.parametrize(
@@ -295,14 +224,9 @@ def message(message_id: str, text: str, **fields: Any) -> list[dict[str, Any]]:
     ]
 
 
-def sending(*events: dict[str, Any]) -> tuple[Any, ...]:
-    """The answer of a server that sends just these events of a run."""
-    return (200, {}, sse({"type": "RUN_STARTED"}, *events, {"type": "RUN_FINISHED"}))
-
-
 async def answered_with(*events: dict[str, Any], **options: Any) -> Any:
     """What comes of such a run."""
-    async with serving(Answers(sending(*events))) as url:
+    async with serving(Answers(run(*events))) as url:
         return await Agent(AGUIModel(url), **options).run("Hi")
 
 
@@ -312,50 +236,34 @@ async def test_only_the_agents_own_words_are_the_answer():
 
 
 async def test_messages_and_calls_may_be_interleaved():
-    first, second = message("a", "One. "), message("b", "Two.")
-    calls = [
-        {"type": f"TOOL_CALL_{step}", "toolCallId": key, **rest}
-        for step, rest in [("START", {"toolCallName": "echo"}), ("ARGS", {"delta": "{}"}), ("END", {})]
-        for key in ("c", "d")
-    ]
-    mixed = [event for group in zip(first, second, calls[0::2], calls[1::2], strict=True) for event in group]
-    result = await answered_with(*mixed, returned("d", "d"), returned("c", "c"))
+    steps = [("START", {"toolCallName": "echo"}), ("ARGS", {"delta": "{}"}), ("END", {})]
+    c, d = [[{"type": f"TOOL_CALL_{step}", "toolCallId": key, **rest} for step, rest in steps] for key in "cd"]
+    mixed = zip(message("a", "One. "), message("b", "Two."), c, d, strict=True)
+    result = await answered_with(*chain.from_iterable(mixed), returns("d", "d"), returns("c", "c"))
     pairs = [(kind, key) for key in ("d", "c") for kind in ("builtin-tool-call", "builtin-tool-return")]
-    told = [(part.part_kind, getattr(part, "tool_call_id", None)) for part in answer_parts(result)]
+    told = [(part.part_kind, getattr(part, "tool_call_id", None)) for part in result.response.parts]
     assert told == [("text", None), ("text", None), *pairs]
     assert result.output.split() == ["One.", "Two."]
 
 
-def called(name: str) -> dict[str, Any]:
-    return {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": name, "delta": "{}"}
-
-
-def returned(key: str, content: str) -> dict[str, Any]:
-    return {"type": "TOOL_CALL_RESULT", "toolCallId": key, "messageId": f"r-{key}", "content": content}
-
-
 async def test_a_result_that_is_no_json_stays_text():
-    result = await answered_with(called("echo"), returned("c", '{"half": '), *message("m", "Hi."))
-    assert answer_parts(result)[1].content == '{"half": '
+    result = await answered_with(calls("echo", "c"), returns("c", '{"half": '), says("Hi."))
+    assert result.response.parts[1].content == '{"half": '
 
 
 async def test_what_is_encrypted_goes_back_as_it_came():
     thought = {"type": "REASONING_MESSAGE_CHUNK", "messageId": "t", "delta": "Hm."}
     sealed = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": "t", "encryptedValue": "opaque"}
-    server = Answers(sending(thought, sealed, *message("m", "Hi.")), sending(*message("n", "Bye.")))
-    async with serving(server) as url:
-        agent = Agent(AGUIModel(url))
-        first = await agent.run("Hi")
-        await agent.run("Bye", message_history=first.all_messages())
-    sent = json.loads(server.requests[1]["body"])["messages"]
-    told = [(one["role"], one["content"]) for one in sent[:3]]
-    assert told == [("user", "Hi"), ("reasoning", "Hm."), ("assistant", "Hi.")]
-    assert (sent[1]["id"], sent[1]["encryptedValue"], sent[2]["id"]) == ("t", "opaque", "m")
+    server = Answers(run(thought, sealed, says("Hi.")), run(says("Bye.")))
+    await run_twice(server)
+    messages = sent(server, 1)["messages"]
+    assert told(server, 1)[:3] == [("user", "Go"), ("reasoning", "Hm."), ("assistant", "Hi.")]
+    assert (messages[1]["id"], messages[1]["encryptedValue"], messages[2]["id"]) == ("t", "opaque", "m-Hi.")
 
 
 async def test_a_run_that_no_server_should_send_is_an_error():
     with pytest.raises(AGUIProtocolError, match="'location', a tool of the client"):
-        await answered_with(called("location"), returned("c", "Rome"), tools=[location])
+        await answered_with(calls("location", "c"), returns("c", "Rome"), tools=[location])
     # A change of no state
     delta = {"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/a/b", "value": 1}]}
     with pytest.raises(AGUIProtocolError, match="does not fit"):
@@ -365,93 +273,63 @@ async def test_a_run_that_no_server_should_send_is_an_error():
 # --- Leaving, and failing
 
 
-def sse(*events: dict[str, Any]) -> bytes:
-    ids = {"threadId": "t", "runId": "r"}
-    return b"".join(f"data: {json.dumps({**ids, **event})}\n\n".encode() for event in events)
+def without_answers(application: Application) -> Application:
+    """Let a run with this header lose its connection before its answer begins."""
 
+    async def cut(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        is_cut = scope["path"] == "/agent/" and (b"x-cut", b"1") in scope["headers"]
+        await (send(CUT) if is_cut else application(scope, receive, send))
 
-async def is_running(site: Site) -> list[bool]:
-    return [row["running"] for row in await site.client.threads()]
-
-
-async def goes_on_running(site: Site) -> bool:
-    """Whether the runs outlive what was said to them: a server accepts a cancellation before it is done."""
-    if live.tasks:
-        await asyncio.wait(live.tasks, timeout=60)
-    return any(await is_running(site))
-
-
-async def test_who_cancels_the_agent_cancels_the_remote_run(user: Any):
-    reached, never = asyncio.Event(), asyncio.Event()
-    async with site_that_says(user, [say("One"), wait(never, reached)]) as site:
-        task = asyncio.create_task(agent_of(site).run("Hi"))
-        await reached.wait()
-        assert await is_running(site) == [True]
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert not await goes_on_running(site)
-        assert (await Run.objects.aget()).status == Run.Status.CANCELLED
-
-
-async def test_who_leaves_a_stream_early_cancels_the_remote_run(user: Any):
-    never = asyncio.Event()
-    async with site_that_says(user, [say("One"), wait(never)]) as site:
-        async with agent_of(site).run_stream("Hi") as result:
-            async for text in result.stream_text():
-                assert text == "One"
-                await result.cancel()
-                break
-        assert not await goes_on_running(site)
-
-
-@asynccontextmanager
-async def run_of_somebody_else(user: Any) -> AsyncGenerator[Site]:
-    """A site where another client has its answer written on the thread "t1"."""
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    async with site_that_says(user, [say("Mine"), wait(go_on, reached)]) as site:
-        async with asyncio.TaskGroup() as group:
-            reading = group.create_task(read(site.client, asking()))
-            await reached.wait()
-            yield site
-            go_on.set()
-        last: Any = reading.result()[-1]
-        assert last.outcome.type == "success"
+    return cut
 
 
 IN_T1 = AGUIModelSettings(agui_thread_id="t1")
 
 
+@asynccontextmanager
+async def agent_at_work(user: Any) -> AsyncGenerator[tuple[Site, asyncio.Task[Any]]]:
+    """An agent whose remote run has said something, and never ends by itself."""
+    reached, never = asyncio.Event(), asyncio.Event()
+    async with site_that_says(user, [say("One"), wait(never, reached)], around=without_answers) as site:
+        task = asyncio.create_task(agent_of(site).run("Hi", model_settings=IN_T1))
+        await reached.wait()
+        yield site, task
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_who_cancels_the_agent_cancels_the_remote_run(user: Any):
+    async with agent_at_work(user) as (site, task):
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        # A server accepts a cancellation before it is done.
+        if live.tasks:
+            await asyncio.wait(live.tasks, timeout=60)
+        assert not any(row["running"] for row in await site.client.threads())
+        assert (await Run.objects.aget()).status == Run.Status.CANCELLED
+
+
+async def test_a_run_that_somebody_else_cancels_is_an_error(user: Any):
+    async with agent_at_work(user) as (site, task):
+        await site.client.cancel("t1")
+        with pytest.raises(AGUIRunError) as caught:
+            await task
+    assert caught.value.code == "cancelled"
+
+
 async def test_a_model_that_is_refused_or_loses_its_connection_leaves_the_other_run_alone(user: Any):
-    async with run_of_somebody_else(user) as site:
+    async with agent_at_work(user) as (site, _):
         with pytest.raises(AGUIStatusError, match="409"):
             await agent_of(site).run("Me too", model_settings=IN_T1)
         with pytest.raises(AGUIStatusError, match="409"):
             async with agent_of(site).run_stream("Me too", model_settings=IN_T1):
                 pass
-        async with breaking(site.url) as url:
-            with pytest.raises(AGUIConnectionError):
-                await Agent(AGUIModel(url, headers=site.headers, retries=0)).run("Me too", model_settings=IN_T1)
+        lost = AGUIModel(site.url, headers={**site.headers, "X-Cut": "1"}, retries=0)
+        with pytest.raises(AGUIConnectionError):
+            await Agent(lost).run("Me too", model_settings=IN_T1)
         assert await site.client.cancel("t1", "another") is False
-
-
-@asynccontextmanager
-async def breaking(url: str) -> AsyncGenerator[str]:
-    """Another address of a site: a run is lost before its answer begins, and everything else is passed on."""
-
-    async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        body = (await receive())["body"]
-        headers = [(name.decode(), value.decode()) for name, value in scope["headers"] if name != b"host"]
-        target = url.removesuffix("/agent/") + scope["path"]
-        if scope["path"] == "/agent/":
-            return await send(CUT)
-        async with httpx2.AsyncClient() as http:
-            answer = await http.request(scope["method"], target, content=body, headers=headers)
-        await send({"type": "http.response.start", "status": answer.status_code, "headers": []})
-        await send({"type": "http.response.body", "body": answer.content})
-
-    async with serving(application) as other:
-        yield f"{other}/agent/"
+        assert [row["running"] for row in await site.client.threads()] == [True]
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 409, 422, 429, 500, 502, 503])
@@ -463,36 +341,24 @@ async def test_a_refused_model_cancels_nothing(status: int):
     assert [request["path"] for request in server.requests] == ["/"]
 
 
-BEGUN = {"type": "RUN_STARTED"}, {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "One"}
+BEGUN = frames(started(), says("One"))
 
 
 async def test_a_cancellation_names_its_run():
-    server = Answers((200, {}, sse(*BEGUN), CUT), (202, {}))
+    server = Answers((200, {}, BEGUN, CUT), (202, {}))
     async with serving(server) as url:
         with pytest.raises(AGUIConnectionError):
             await Agent(AGUIModel(url, retries=0)).run("Hi")
-    run, cancellation = (json.loads(request["body"]) for request in server.requests)
-    assert cancellation == {"run_id": run["runId"]}
+    assert sent(server, 1) == {"run_id": sent(server, 0)["runId"]}
 
 
 async def test_a_server_that_can_not_cancel_is_left():
-    server = Answers((200, {}, sse(*BEGUN), asyncio.Event()), (404, {}))
+    server = Answers((200, {}, BEGUN, asyncio.Event()), (404, {}))
     async with serving(server) as url, Agent(AGUIModel(url)).run_stream("Hi") as result:
         async for text in result.stream_text():
             assert text == "One"
             await result.cancel()
     assert [request["path"][-7:] for request in server.requests] == ["/", "cancel/"]
-
-
-async def test_a_run_that_somebody_else_cancels_is_an_error(user: Any):
-    reached, never = asyncio.Event(), asyncio.Event()
-    async with site_that_says(user, [say("One"), wait(never, reached)]) as site:
-        task = asyncio.create_task(agent_of(site).run("Hi", model_settings=IN_T1))
-        await reached.wait()
-        await site.client.cancel("t1")
-        with pytest.raises(AGUIRunError) as caught:
-            await task
-    assert caught.value.code == "cancelled"
 
 
 async def test_another_model_takes_over_where_the_remote_agent_refuses(user: Any):
@@ -506,45 +372,25 @@ async def test_another_model_takes_over_where_the_remote_agent_refuses(user: Any
 
 
 async def test_a_tool_that_asks_for_another_try_is_called_again(user: Any):
-    tries: list[int] = []
+    tries = iter([ModelRetry("Higher.")])
 
-    def guess(number: int) -> str:
+    def guess() -> str:
         """Guess."""
-        tries.append(number)
-        if number == 1:
-            raise ModelRetry("Higher.")
+        for retry in tries:
+            raise retry
         return "Right."
 
-    async with site_that_says(user, call("guess", number=1, _id="c1"), call("guess", number=2), say("Done.")) as site:
-        result = await agent_of(site, guess).run("Guess")
-    assert (result.output, tries) == ("Done.", [1, 2])
+    async with site_that_says(user, call("guess", _id="c1"), call("guess"), say("Done.")) as site:
+        assert (await agent_of(site, guess).run("Guess")).output == "Done."
     assert "Higher." in results_of(site.llm.requests[1])["c1"].content
-
-
-@pytest.mark.parametrize("setting", ["drop", "use"])
-async def test_instructions_have_an_effect_where_the_server_lets_them(
-    user: Any, settings: Any, caplog: Any, setting: str
-):
-    settings.AGUI = {"CLIENT_INSTRUCTIONS": setting}
-    caplog.set_level(logging.INFO)
-    async with site_that_says(user, say("Arr."), say("Arr, arr.")) as site:
-        agent = agent_of(site, instructions="Speak like a pirate.")
-        first = await agent.run("Hi", conversation_id="t1")
-        await agent.run("And again", message_history=first.all_messages())
-    told = ["Speak like a pirate." in (request.instructions or "") for request in site.llm.requests]
-    assert told == [setting == "use"] * 2
-    assert ("Dropping 1 system or developer messages of the client" in caplog.text) is (setting == "drop")
-    # The instructions are no part of the conversation.
-    kept = [message.data async for message in Message.objects.all()]
-    assert "pirate" not in json.dumps(kept)
+    assert "Right." in str(site.llm.requests[2].messages)
 
 
 async def test_instructions_and_tools_go_along():
-    server = Answers(sending({"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "Hi."}))
+    server = Answers(run(says("Hi.")))
     async with serving(server) as url:
         assert (await Agent(AGUIModel(url), instructions="Be brief.", tools=[location]).run("Hi")).output == "Hi."
-    body = json.loads(server.requests[0]["body"])
+    body = sent(server, 0)
     assert body["protocolVersion"] == "1.0"
-    told = [(message["role"], message["content"]) for message in body["messages"]]
-    assert told == [("system", "Be brief."), ("user", "Hi")]
+    assert told(server, 0) == [("system", "Be brief."), ("user", "Hi")]
     assert [(tool["name"], tool["description"]) for tool in body["tools"]] == [("location", "Say where the client is.")]

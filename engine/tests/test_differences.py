@@ -10,7 +10,7 @@ import pytest
 
 from agui.events.differences import MAX_OPERATIONS, difference
 from agui.stores.codec import same_json
-from tests.test_work import counted
+from tests.conftest import counted
 
 KEYS = ["a", "b/c", "d~e", "", "~1", "0", "-"]
 

@@ -16,8 +16,7 @@ from agui.events.shown import Activity
 from agui.protocol.types import ActivityDeltaEvent, ActivitySnapshotEvent
 from agui.testing import ScriptedModel, call, say
 from tests import pages
-from tests.conftest import Client
-from tests.test_work import counted
+from tests.conftest import Client, counted
 from tests.wire import check_stream
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,42 +16,29 @@ from pydantic_ai.toolsets import CombinedToolset
 from pydantic_ai.toolsets.abstract import AGENT_TOOLSET_ID
 from pydantic_ai.usage import RunUsage
 
+from agui.contrib.fast import pydantic_ai_patches as patches
 from agui.contrib.fast.guard import Changed
-from agui.contrib.fast.pydantic_ai_patches import (
-    COPIED,
-    REPLACING,
-    computed_by_type,
-    copy_fields,
-    learn_fields,
-    leave_out_empty_toolsets,
-    make_copies_fast,
-    make_faster,
-    make_locks_fast,
-    make_replacing_fast,
-    replace,
-)
 from tests import urls
 
-
-class OtherContext(RunContext[Any]):
-    """As durable executors of pydantic-ai have them."""
+CONTEXT: dict[str, Any] = {"deps": ["kept"], "model": TestModel(), "usage": RunUsage(), "run_step": 3}
 
 
 @pytest.mark.parametrize(
-    ("copied", "make"),
+    "instance",
     [
-        (RunContext, lambda: RunContext(deps=["kept"], model=TestModel(), usage=RunUsage(), run_step=3)),
-        (RunContext, lambda: OtherContext(deps=["kept"], model=TestModel(), usage=RunUsage(), run_step=3)),
-        (ToolDefinition, lambda: ToolDefinition(name="echo", parameters_json_schema={}, metadata={"a": 1})),
+        RunContext(**CONTEXT),
+        type("OtherContext", (RunContext,), {})(**CONTEXT),  # As durable executors of pydantic-ai have them
+        ToolDefinition(name="echo", parameters_json_schema={}, metadata={"a": 1}),
     ],
+    ids=["context", "another context", "definition"],
 )
-def test_a_copy_has_all_fields_and_is_a_copy(copied: Any, make: Any, monkeypatch: pytest.MonkeyPatch):
-    instance = make()
+def test_a_copy_has_all_fields_and_is_a_copy(instance: Any, monkeypatch: pytest.MonkeyPatch):
+    copied = RunContext if isinstance(instance, RunContext) else ToolDefinition
     monkeypatch.delattr(copied, "__copy__", raising=False)
     of_python = copy(instance)
-    make_copies_fast(copied)
+    patches.make_copies_fast(copied)
     ours = copy(instance)
-    assert copied.__copy__ is copy_fields
+    assert copied.__copy__ is patches.copy_fields
     assert type(ours) is type(instance)
     assert vars(ours) == vars(of_python) == vars(instance)
     assert all(getattr(ours, field.name) is getattr(instance, field.name) for field in fields(instance))
@@ -59,56 +46,8 @@ def test_a_copy_has_all_fields_and_is_a_copy(copied: Any, make: Any, monkeypatch
     assert not hasattr(instance, "added")
 
 
-def test_a_class_with_slots_or_a_copy_of_its_own_is_left_alone():
-    class Slotted:
-        __slots__ = ("deps",)
-
-    class Own:
-        def __copy__(self) -> Any:
-            return self
-
-    own = Own.__copy__
-    for copied in (Slotted, Own):
-        with pytest.raises(Changed, match=f"{copied.__name__}.__copy__"):
-            make_copies_fast(copied)
-    assert not hasattr(Slotted, "__copy__")
-    assert Own.__copy__ is own
-
-
-async def copied() -> list[tuple[Any, dict[str, Any]]]:
-    """An object of each class that is copied so, as pydantic-ai makes it, and what changes."""
-    context = RunContext(deps=["kept"], model=TestModel(), usage=RunUsage(), run_step=3)
-    tools = CombinedToolset([FunctionToolset([example_tool], id="tools")])
-    tool = (await tools.get_tools(context))["example_tool"]
-    assert type(tool).__name__ == "_CombinedToolsetTool"
-    definition = {"defer_loading": True, "with_native": "tool_search"}
-    return [
-        (context, {"run_step": 4}),
-        (tool, {"max_retries": 7}),
-        (tool.tool_def, definition),
-    ]
-
-
-def example_tool(text: str) -> str:
-    return text
-
-
-async def test_a_copy_by_fields_is_as_python_makes_it():
-    types = set()
-    for instance, changes in await copied():
-        before = vars(instance).copy()
-        ours, of_python = replace(instance, **changes), dataclasses.replace(instance, **changes)
-        assert type(ours) is type(instance)
-        assert vars(ours) == vars(of_python)
-        assert all(getattr(ours, one.name) is getattr(of_python, one.name) for one in fields(instance))
-        assert vars(instance) == before
-        types.add(type(instance))
-    assert types == set(computed_by_type)
-    assert len(types) == len(COPIED)
-
-
 @dataclass
-class Doubled:
+class Computing:
     """As a durable executor's context, it computes a field."""
 
     number: int
@@ -118,34 +57,65 @@ class Doubled:
         self.double = 2 * self.number
 
 
-async def test_fields_that_are_computed_are_computed_by_python():
-    *_, (definition, _) = await copied()
-    assert replace(definition, tool_kind=ToolKind("tests", "example")).tool_kind == "tests.example"
-    assert replace(Doubled(1), number=2).double == 4
-
-
 @dataclass
-class WithComputedFields:
-    number: int = 0
+class WithComputedField:
     computed: int = field(default=1, init=False)
 
 
-@dataclass
-class WithHook:
-    def __post_init__(self) -> None: ...
+@pytest.mark.parametrize(
+    "kind", [type("Slotted", (), {"__slots__": ("deps",)}), type("Own", (), {"__copy__": lambda self: self})]
+)
+def test_a_class_with_slots_or_a_copy_of_its_own_is_left_alone(kind: type):
+    before = dict(vars(kind))
+    with pytest.raises(Changed, match=f"{kind.__name__}.__copy__"):
+        patches.make_copies_fast(kind)
+    assert dict(vars(kind)) == before
 
 
-@pytest.mark.parametrize("name", ["WithComputedFields", "WithHook"])
-def test_a_class_that_computes_its_fields_is_copied_by_python(name: str):
-    with pytest.raises(Changed, match=name):
-        learn_fields(f"{__name__}:{name}", set())
-    assert globals()[name] not in computed_by_type
+@pytest.mark.parametrize("kind", [WithComputedField, Computing])
+def test_a_class_that_computes_its_fields_is_copied_by_python(kind: type):
+    with pytest.raises(Changed, match=kind.__name__):
+        patches.learn_fields(f"{__name__}:{kind.__name__}", set())
+    assert kind not in patches.computed_by_type
+
+
+def example_tool(text: str) -> str:
+    return text
+
+
+async def copied() -> list[tuple[Any, dict[str, Any]]]:
+    """An object of each class that is copied so, as pydantic-ai makes it, and what changes."""
+    context = RunContext(**CONTEXT)
+    tools = CombinedToolset([FunctionToolset([example_tool], id="tools")])
+    tool = (await tools.get_tools(context))["example_tool"]
+    definition = {"defer_loading": True, "with_native": "tool_search"}
+    return [(context, {"run_step": 4}), (tool, {"max_retries": 7}), (tool.tool_def, definition)]
+
+
+async def test_a_copy_by_fields_is_as_python_makes_it():
+    types = set()
+    for instance, changes in await copied():
+        before = vars(instance).copy()
+        ours, of_python = patches.replace(instance, **changes), dataclasses.replace(instance, **changes)
+        assert type(ours) is type(instance)
+        assert vars(ours) == vars(of_python)
+        assert all(getattr(ours, one.name) is getattr(of_python, one.name) for one in fields(instance))
+        assert vars(instance) == before
+        types.add(type(instance))
+    assert types == set(patches.computed_by_type)
+    assert len(types) == len(patches.COPIED)
+
+
+async def test_fields_that_are_computed_are_computed_by_python():
+    *_, (definition, _) = await copied()
+    assert patches.replace(definition, tool_kind=ToolKind("tests", "example")).tool_kind == "tests.example"
+    assert patches.replace(Computing(1), number=2).double == 4
 
 
 def test_a_module_that_replaces_in_its_own_way_is_left_alone(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_agent_graph, "replace", own := object())
     with pytest.raises(Changed, match="of its own"):
-        make_replacing_fast("pydantic_ai._agent_graph")
+        patches.make_replacing_fast("pydantic_ai._agent_graph")
     assert _agent_graph.replace is own
 
 
@@ -176,9 +146,9 @@ async def turns_to_take(lock: anyio.Lock) -> int:
 
 async def test_a_lock_that_nobody_has_is_taken_at_once():
     assert await turns_to_take(Stream(1).lock) > 0
-    make_locks_fast(f"{__name__}:Stream")
+    patches.make_locks_fast(f"{__name__}:Stream")
     init = Stream.__init__
-    make_locks_fast(f"{__name__}:Stream")
+    patches.make_locks_fast(f"{__name__}:Stream")
     assert Stream.__init__ is init
     stream = Stream(2)
     assert (stream.size, await turns_to_take(stream.lock)) == (2, 0)
@@ -194,17 +164,17 @@ def test_an_agent_has_its_own_toolset_as_soon_as_that_has_a_tool():
     assert [one.id for one in agent.toolsets] == [AGENT_TOOLSET_ID, "tools"]
     assert [one.id for one in Agent(TestModel()).toolsets] == [AGENT_TOOLSET_ID]
     build = Agent._build_toolset_list
-    leave_out_empty_toolsets()
+    patches.leave_out_empty_toolsets()
     assert Agent._build_toolset_list is build
 
 
 def test_all_of_it_is_in_use_with_this_pydantic_ai(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch):
-    for name in REPLACING:
+    for name in patches.REPLACING:
         monkeypatch.setattr(f"{name}.replace", dataclasses.replace)
-    make_faster()
+    patches.make_faster()
     assert not caplog.text
-    for name in REPLACING:
-        assert vars(import_module(name))["replace"] is replace
+    for name in patches.REPLACING:
+        assert vars(import_module(name))["replace"] is patches.replace
     for stream in (result.AgentStream, _utils.PeekableAsyncStream):
         assert stream.__init__.__name__ == "__init__"
         assert hasattr(stream.__init__, "__wrapped__")

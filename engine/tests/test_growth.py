@@ -48,31 +48,22 @@ def fill(scope: str, first: int, last: int) -> None:
 def steps_of(sql: str, params: Any) -> int:
     """Count the steps of a query in SQLite's machine, or the messages and runs that PostgreSQL has read."""
     if connection.vendor == "postgresql":
-        return rows_read(sql, params)
-    steps = 0
-
-    def count() -> None:
-        nonlocal steps
-        steps += 1
-
+        with transaction.atomic(), connection.cursor() as cursor:
+            # PostgreSQL reads small tables from end to end, which says nothing about large ones.
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", params)
+            [[[plan]]] = cursor.fetchall()
+        return sum_of_rows(plan["Plan"])
+    steps: list[None] = []
     connection.ensure_connection()
-    connection.connection.set_progress_handler(count, 1)
+    connection.connection.set_progress_handler(lambda: steps.append(None), 1)
     try:
         with connection.cursor() as cursor:
             cursor.execute(sql, params)
             cursor.fetchall()
     finally:
         connection.connection.set_progress_handler(None, 0)
-    return steps
-
-
-def rows_read(sql: str, params: Any) -> int:
-    with transaction.atomic(), connection.cursor() as cursor:
-        # PostgreSQL reads small tables from end to end, which says nothing about large ones.
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", params)
-        [[[plan]]] = cursor.fetchall()
-    return sum_of_rows(plan["Plan"])
+    return len(steps)
 
 
 def sum_of_rows(node: dict[str, Any]) -> int:

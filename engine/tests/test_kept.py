@@ -22,7 +22,7 @@ from agui.models import Run
 from agui.runs.life import life
 from agui.testing import close_connections
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 OWN_TESTS = """
 from asgiref.sync import async_to_sync
@@ -50,8 +50,7 @@ class Committed(TransactionTestCase):
         chat = Chat(ada, model=TestModel(call_tools=[], custom_output_text="Yes."))
         self.assertEqual(async_to_sync(chat.send)("Hello").text, "Yes.")
 """
-OWN_SETTINGS = """
-from config.settings import *
+OWN_SETTINGS = """from config.settings import *
 DATABASES["default"]["TEST"] = {test}
 """
 
@@ -61,12 +60,10 @@ def open_connection() -> Any:
     return connections[connection.alias]
 
 
-def threads_of_queries() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("agui-database")]
-
-
-@pytest.mark.django_db(transaction=True)
 def test_what_is_kept_ends_with_the_last_event_loop():
+    def threads_of_queries() -> list[str]:
+        return [thread.name for thread in threading.enumerate() if thread.name.startswith("agui-database")]
+
     with asyncio.Runner() as server:
         kept = server.run(in_database(open_connection))
         asyncio.run(in_database(open_connection))
@@ -74,17 +71,11 @@ def test_what_is_kept_ends_with_the_last_event_loop():
         assert threads_of_queries()
         server.run(in_database(open_connection))
     assert kept.connection is None
-    # Nobody waits for a thread that has nothing to do.
+    # Nobody waits for a thread that has nothing to do, and the next event loop gets a new one.
     wait_until(lambda: not threads_of_queries())
+    assert asyncio.run(in_database(Run.objects.count)) == 0
 
 
-@pytest.mark.django_db(transaction=True)
-def test_the_next_event_loop_gets_new_threads():
-    for _ in range(2):
-        assert asyncio.run(in_database(Run.objects.count)) == 0
-
-
-@pytest.mark.django_db(transaction=True)
 def test_a_lasting_connection_of_a_tool_is_closed_at_the_end(monkeypatch):
     monkeypatch.setitem(connections.settings[connection.alias], "CONN_MAX_AGE", 600)
     with asyncio.Runner() as server:
@@ -95,7 +86,6 @@ def test_a_lasting_connection_of_a_tool_is_closed_at_the_end(monkeypatch):
     assert lasting.connection is None
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_tool_at_work_keeps_its_connection_when_the_last_event_loop_ends():
     begun, go_on, seen = threading.Event(), threading.Event(), []
 
@@ -107,8 +97,12 @@ def test_a_tool_at_work_keeps_its_connection_when_the_last_event_loop_ends():
             seen.append(get_user_model().objects.get(pk=user.pk).username)
         seen.append(connections[connection.alias])
 
-    with asyncio.Runner() as server:
-        server.run(give_up(write, begun))
+    async def give_up() -> None:
+        task = asyncio.create_task(run_in_thread(write))
+        await asyncio.to_thread(begun.wait, 60)
+        task.cancel()
+
+    asyncio.run(give_up())
     go_on.set()
     wait_until(lambda: len(seen) == 2)
     assert seen[0] == "ada"
@@ -116,14 +110,6 @@ def test_a_tool_at_work_keeps_its_connection_when_the_last_event_loop_ends():
     assert get_user_model().objects.filter(username="ada").exists()
 
 
-async def give_up(tool: Any, begun: threading.Event) -> None:
-    """Start a tool whose run is cancelled while it is at work."""
-    task = asyncio.create_task(run_in_thread(tool))
-    await asyncio.to_thread(begun.wait, 60)
-    task.cancel()
-
-
-@pytest.mark.django_db(transaction=True)
 def test_a_loop_that_begins_while_another_one_ends_is_left_alone(monkeypatch):
     ending, go_on = threading.Event(), threading.Event()
 
@@ -145,7 +131,6 @@ def test_a_loop_that_begins_while_another_one_ends_is_left_alone(monkeypatch):
     assert kept.connection is None
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_loop_that_never_says_that_it_ends_holds_up_nobody():
     silent = asyncio.new_event_loop()
     silent.run_until_complete(in_database(Run.objects.count))
@@ -154,7 +139,6 @@ def test_a_loop_that_never_says_that_it_ends_holds_up_nobody():
     assert kept.connection is None
 
 
-@pytest.mark.django_db(transaction=True)
 def test_close_connections_closes_those_of_asynchronous_queries():
     # A loop that nobody ends, as between the tests of a session.
     with asyncio.Runner() as session:
@@ -165,7 +149,6 @@ def test_close_connections_closes_those_of_asynchronous_queries():
         assert session.run(in_database(Run.objects.count)) == 0
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_query_for_synchronous_code_belongs_to_its_transaction():
     with transaction.atomic():
         get_user_model().objects.create_user("ada")
@@ -194,14 +177,9 @@ def test_a_projects_own_tests_need_nothing_of_the_engine(tmp_path, kind):
     (tmp_path / "own_settings.py").write_text(OWN_SETTINGS.format(test={} if kind == "in memory" else {"NAME": name}))
     (tmp_path / "test_own.py").write_text(OWN_TESTS)
     command = [sys.executable, "-Walways", "manage.py", "test", "--noinput", "-t", tmp_path, tmp_path]
-    done = subprocess.run(
-        command,
-        cwd=django_settings.BASE_DIR,
-        env=os.environ | {"DEBUG": "1", "DJANGO_SETTINGS_MODULE": "own_settings", "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    settings = {"DEBUG": "1", "DJANGO_SETTINGS_MODULE": "own_settings", "PYTHONPATH": str(tmp_path)}
+    where = {"cwd": django_settings.BASE_DIR, "env": os.environ | settings}
+    done = subprocess.run(command, **where, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Ran 3 tests" in done.stderr
     for sign in ("WARNING", "ERROR", "ResourceWarning", "accessed by other users"):

@@ -41,30 +41,27 @@ call_command("send_notifications")
 
 def sender() -> subprocess.Popen[bytes]:
     """Start a process that sends what is due in the test's database."""
+    known = connection.settings_dict
+    url = f"sqlite:///{quote(str(known['NAME']))}"
+    if connection.vendor != "sqlite":
+        login = f"{quote(known['USER'])}:{quote(known['PASSWORD'])}@" if known["USER"] else ""
+        host = quote(known["HOST"], safe="") + (f":{known['PORT']}" if known["PORT"] else "")
+        url = f"postgres://{login}{host}/{known['NAME']}"
     environment = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
-        "DATABASE_URL": database_url(),
+        "DATABASE_URL": url,
         "OF_THE_TEST": json.dumps(django_settings.AGUI),
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     return subprocess.Popen([sys.executable, "-c", SEND], env=environment, stdout=subprocess.DEVNULL)
 
 
-def database_url() -> str:
-    known = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{quote(str(known['NAME']))}"
-    login = f"{quote(known['USER'])}:{quote(known['PASSWORD'])}@" if known["USER"] else ""
-    host = quote(known["HOST"], safe="") + (f":{known['PORT']}" if known["PORT"] else "")
-    return f"postgres://{login}{host}/{known['NAME']}"
-
-
 async def ended(process: subprocess.Popen[bytes]) -> int:
     return await asyncio.to_thread(process.wait, 60)
 
 
-async def test_a_process_that_is_killed_after_it_has_sent_leaves_the_rest_to_another(
+async def test_a_process_that_is_killed_leaves_the_rest_to_another(
     client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock
 ):
     hook.answers = [silently, OK]
@@ -93,9 +90,7 @@ async def test_processes_at_once_send_each_message_once(user: Any, hook: Hook, s
     assert await Notification.objects.filter(state="sent", attempts=1).acount() == 40
 
 
-async def test_a_result_that_comes_too_late_changes_nothing(
-    client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock
-):
+async def test_a_result_that_comes_too_late_changes_nothing(client: Client, hook: Hook, secret, by_hand: None, clock):
     await run_unread(client)
     [late] = await in_database(outbox.claim, 9)
     clock.advance(outbox.LEASE_SECONDS)
@@ -122,9 +117,7 @@ async def test_a_server_that_has_started_sends_what_another_has_left(user: Any, 
     await hook.arrived()
 
 
-async def test_the_user_of_a_dead_process_is_told_although_nobody_opens_the_thread(
-    user: Any, hook: Hook, secret: str, settings: Any
-):
+async def test_the_user_of_a_dead_process_is_told(user: Any, hook: Hook, secret: str, settings: Any):
     await Run.objects.acreate(
         owner=user, scope=f"user:{user.pk}", thread_id="t1", run_id="r1", process=GONE, started_at=timezone.now()
     )

@@ -12,25 +12,16 @@ from agui.contrib.notifications.models import Notification
 from agui.testing import collect, say, wait
 from tests.conftest import Client, run_input, script
 from tests.receiving import allow, choose, ends_are_read, runs_ended
-from tests.test_runlog_redis import (  # noqa: F401 # fixtures
-    REDIS_SERVER,
-    Processes,
-    patience,
-    processes,
-    server,
-)
+from tests.two_processes import Processes, needs_redis, patience, processes, server
 
-pytestmark = [pytest.mark.skipif(not REDIS_SERVER, reason="redis-server is not installed"), pytest.mark.database]
+__all__ = ["patience", "processes", "server"]
+
+pytestmark = [needs_redis, pytest.mark.database]
 
 
 @pytest.mark.parametrize("stays", [True, False])
 async def test_a_reader_in_another_process_counts_if_it_stays_to_the_end(
-    client: Client,
-    user: Any,
-    settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    processes: Processes,  # noqa: F811
-    stays: bool,
+    client: Client, user: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, processes: Processes, stays: bool
 ):
     allow(settings, "localhost")
     await choose(user, address="http://localhost/")

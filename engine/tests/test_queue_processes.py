@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from daily import by_day
 from django.db import connection
-from pydantic_ai.models.function import FunctionModel
 
 pytest.importorskip("redis")
 
@@ -15,25 +14,17 @@ from agui import statements
 from agui.contrib.queue import next_run, rows
 from agui.contrib.redis.mirror import Mirror
 from agui.testing import say
-from tests.conftest import Client, played_by, script
-from tests.queueing import Queue, custom, settled, texts, working
-from tests.test_queue_schedules import Schedule
-from tests.test_runlog_redis import (  # noqa: F401 # fixtures
-    REDIS_SERVER,
-    Processes,
-    patience,
-    processes,
-    server,
-)
+from tests.conftest import Client, script
+from tests.queueing import Queue, custom, settled, working
+from tests.test_queue_schedules import Site
+from tests.two_processes import Processes, needs_redis, patience, processes, server
 
-pytestmark = [pytest.mark.skipif(not REDIS_SERVER, reason="redis-server is not installed"), pytest.mark.database]
+__all__ = ["patience", "processes", "server"]
+
+pytestmark = [needs_redis, pytest.mark.database]
 
 
-async def test_a_message_from_elsewhere_is_read_before_the_next_request(
-    client: Client,
-    queue: Queue,
-    processes: Processes,  # noqa: F811
-):
+async def test_a_message_from_elsewhere_is_read_at_the_next_step(client: Client, queue: Queue, processes: Processes):
     async with working(client, say("Done.")) as at_work:
         [log] = processes.here._active.values()
         with processes.elsewhere():
@@ -41,30 +32,13 @@ async def test_a_message_from_elsewhere_is_read_before_the_next_request(
         async with asyncio.timeout(60):
             while not log.has_news:  # noqa: ASYNC110 # Redis brings it
                 await asyncio.sleep(0.01)
-    assert await texts(client) == ["Go", "tool: a", "Stop", "assistant: Done."]
+    assert await client.lines() == ["Go", "tool: a", "Stop", "assistant: Done."]
     assert [value["messageId"] for value in custom(at_work.events, "message_queued")] == ["Stop"]
 
 
-async def test_a_message_from_elsewhere_begins_the_next_run(
-    client: Client,
-    queue: Queue,
-    processes: Processes,  # noqa: F811
-):
-    async with working(client, say("Two."), says=say("One.")):
-        with processes.elsewhere():
-            await queue.post("And then?")
-    with processes.elsewhere():
-        assert await queue.waiting() == []
-    assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
-
-
 @pytest.mark.parametrize("remembered", [0, 1000])
-async def test_a_message_of_which_a_process_hears_too_late_begins_the_next_run(
-    client: Client,
-    queue: Queue,
-    processes: Processes,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-    remembered: int,
+async def test_a_message_that_is_heard_of_too_late_begins_a_run(
+    client: Client, queue: Queue, processes: Processes, monkeypatch, remembered
 ):
     """Although the process may remember no more threads with messages, too."""
     monkeypatch.setattr("agui.contrib.queue.apps.MAX_HELD", remembered)
@@ -72,14 +46,11 @@ async def test_a_message_of_which_a_process_hears_too_late_begins_the_next_run(
     async with working(client, say("Two."), says=say("One.")):
         with processes.elsewhere():
             await queue.post("And then?")
-    assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
+    assert await client.lines() == ["Go", "assistant: One.", "And then?", "assistant: Two."]
 
 
-async def test_a_message_that_comes_before_redis_has_the_end_begins_the_next_run(
-    client: Client,
-    queue: Queue,
-    processes: Processes,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+async def test_a_message_before_redis_has_the_end_begins_a_run(
+    client: Client, queue: Queue, processes: Processes, monkeypatch
 ):
     """Redis has told the run of it, but the run's process has looked for messages before."""
     here, elsewhere = processes.all
@@ -105,14 +76,10 @@ async def test_a_message_that_comes_before_redis_has_the_end_begins_the_next_run
         with processes.elsewhere():
             await queue.post("And then?")
             await settled()
-    assert await texts(client) == ["Go", "assistant: One.", "And then?", "assistant: Two."]
+    assert await client.lines() == ["Go", "assistant: One.", "And then?", "assistant: Two."]
 
 
-async def test_a_run_in_whose_thread_nothing_waits_begins_no_other(
-    client: Client,
-    processes: Processes,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-):
+async def test_a_run_in_whose_thread_nothing_waits_begins_no_other(client: Client, processes: Processes, monkeypatch):
     """It looks once, when its end is committed, and asks the database nothing more."""
     looks, begun = [], []
 
@@ -130,13 +97,5 @@ async def test_a_run_in_whose_thread_nothing_waits_begins_no_other(
 
 
 @pytest.mark.parametrize("seed", by_day(range(100, 104), every=4))
-async def test_no_message_is_lost_or_read_twice_between_processes(
-    client: Client,
-    processes: Processes,  # noqa: F811
-    seed: int,
-):
-    schedule = Schedule(client, seed, processes)
-    async with asyncio.timeout(240):
-        with played_by(FunctionModel(stream_function=schedule.answer)):
-            await schedule.drive()
-    assert not schedule.mistakes, "\n".join([*schedule.log, *schedule.mistakes])
+async def test_no_message_is_lost_or_read_twice_between_processes(client: Client, processes: Processes, seed: int):
+    await Site(client, seed, processes).play()

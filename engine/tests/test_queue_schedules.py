@@ -1,319 +1,89 @@
-"""Generated schedules against a model of the rules: no message is lost, none is read twice, the order is kept.
+"""Generated talks against a model of the rules: no message is lost, none is read twice, the order is kept.
 
-The language model waits at every point at which something can happen. A driver then posts, edits, moves and takes back
-messages, cancels the run, or lets it go on, fail, call a tool, ask or end.
+The model waits at every point at which something can happen. queue_talks.py plays the client, in one process or two.
 """
 
 import asyncio
 import json
-import random
 from collections.abc import AsyncIterator
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from contextlib import aclosing
 from typing import Any
 
 import pytest
 from daily import by_day
+from gates import Point
 from pydantic_ai.exceptions import ModelHTTPError
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from queue_talks import Talk
 
-from agui.contrib.queue import next_run
-from agui.contrib.queue.models import QueuedMessage
-from agui.runs.live import live
-from tests.conftest import Client, played_by, run_input
+from agui.agents.hooks import serving
+from agui.testing import read_frames
+from tests.conftest import Client, played_by
 
 pytestmark = pytest.mark.database
 
-SEEDS = range(8)
-STEPS = 100
+CALLS = {"tool": ["echo"], "tools": ["echo", "echo"], "ask": ["wipe"], "both": ["echo", "wipe"]}
 
 
-@dataclass
-class Sent:
-    """What a client knows of a message."""
+class Site:
+    """The processes of a talk; `processes` are two that share a Redis."""
 
-    id: str
-    mode: str
-    text: str
-    number: int
-    moved: bool = False
-    raced: bool = False
-    taken_back: bool = False
-    said: set[str] = field(default_factory=set)
-    """The texts that the server may have: those of requests whose answers came too late to be in order."""
-    run: int = 0
-    """The run during which it was steered; 0 if none was on."""
-
-
-class Schedule:
-    """One thread, and what happens in it."""
+    has_workers = False
+    disturbances = 0
 
     def __init__(self, client: Client, seed: int, processes: Any = None) -> None:
-        self.processes = processes
-        self.client, self.chance = client, random.Random(seed)  # noqa: S311
-        self.thread = f"schedule-{seed}"
-        self.path = f"/agent/threads/{self.thread}/messages/"
-        self.sent: dict[str, Sent] = {}
-        self.plain: list[str] = []
-        self.points: asyncio.Queue[asyncio.Future[str]] = asyncio.Queue()
-        self.racing: set[asyncio.Task[Any]] = set()
-        self.readers: set[asyncio.Task[Any]] = set()
-        self.mistakes: list[str] = []
-        self.log: list[str] = []
-        self.run = 0
-        self.count = 0
-        self.delivered: list[str] = []
+        self.client, self.processes = client, processes
+        self.talk = Talk(self, str(seed), messages=20, disturbing=0)
+        self.calls = 0
 
-    # --- The language model
+    def pid(self, number: int) -> int:
+        return number if self.processes else 0
 
-    async def point(self, *choices: str) -> str:
-        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        future.choices = choices  # type: ignore[attr-defined]
-        await self.points.put(future)
-        return await future
+    async def fetch(self, number: int, method: str, path: str, body: Any) -> tuple[int, Any]:
+        """Send a request to a process, and read no more than the first event of a run."""
+        if self.processes:
+            self.processes.here = self.processes.all[number]
+        data = "" if body is None else json.dumps(body)
+        response = await self.client.http.generic(method, path, data, content_type="application/json")
+        if not response.streaming:
+            return response.status_code, json.loads(response.content) if response.content else None
+        async with aclosing(read_frames(response)) as frames:
+            first = (await anext(frames)).event
+        response.close()
+        return response.status_code, first
+
+    async def reach(self, name: str, prompts: Any = ()) -> str:
+        log = serving.get().run.log
+        number = self.processes.all.index(self.processes.owner(log)) if self.processes else 0
+        point = Point(name, log.thread_id, log.key, number, list(prompts))
+        self.talk.arrive(point)
+        answer = await point.answer
+        if answer == "fail":
+            raise ModelHTTPError(503, "talk")
+        return answer
 
     async def answer(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
-        self.check_request(messages)
-        if await self.point(*["go on"] * 12, "fail") == "fail":
-            raise ModelHTTPError(503, "schedule")
-        choice = await self.point("text", "text", "text", "tool", "tool", "tools", "ask", "both")
-        number = self.count = self.count + 1
-        self.log.append(f"the model answers with {choice}")
+        parts = [part for message in messages for part in message.parts]
+        choice = await self.reach("request", [part.content for part in parts if part.part_kind == "user-prompt"])
         if choice == "text":
             yield "Some "
-            if await self.point(*["go on"] * 12, "fail") == "fail":
-                raise ModelHTTPError(503, "schedule")
-            yield f"text {number}."
-            await self.point("go on")
-            return
-        calls = {"tool": 1, "tools": 2, "ask": 0, "both": 1}[choice]
-        for index in range(calls):
-            text = json.dumps({"text": f"result {number}"})
-            yield {index: DeltaToolCall("echo", text, tool_call_id=f"call-{number}-{index}")}
-        if choice in ("ask", "both"):
-            yield {calls: DeltaToolCall("wipe", "{}", tool_call_id=f"wipe-{number}")}
-        await self.point("go on")
+            await self.reach("text")
+            yield "text."
+        for index, name in enumerate(CALLS.get(choice, ())):
+            self.calls += 1
+            arguments = '{"text": "a"}' if name == "echo" else "{}"
+            yield {index: DeltaToolCall(name, arguments, tool_call_id=f"call-{self.calls}")}
+        await self.reach("end")
 
-    def check_request(self, messages: list[ModelMessage]) -> None:
-        prompts = []
-        for message in messages:
-            if isinstance(message, ModelRequest):
-                prompts += [part.content for part in message.parts if isinstance(part, UserPromptPart)]
-        ids = [str(prompt).partition(":")[0] for prompt in prompts]
-        if len(ids) != len(set(ids)):
-            self.mistakes.append(f"read twice: {ids}")
-        for sent in self.sent.values():
-            is_due = sent.mode == "steer" and sent.run == self.run and not sent.raced and not sent.taken_back
-            if is_due and sent.id not in ids:
-                self.mistakes.append(f"{sent.id} was not steered: {ids}")
-        for prompt_id in ids:
-            if prompt_id in self.sent and self.sent[prompt_id].taken_back:
-                self.mistakes.append(f"{prompt_id} was taken back, and read")
-
-    # --- The client
-
-    async def request(self, method: str, body: Any = None, query: str = "") -> tuple[int, Any]:
-        data = "" if body is None else json.dumps(body)
-        place = nullcontext()
-        if self.processes and self.chance.random() < 0.5:
-            place = self.processes.elsewhere()
-        with place:
-            response = await self.client.http.generic(method, self.path + query, data, content_type="application/json")
-        content = json.loads(response.content) if response.content else None
-        self.log.append(f"{method} {data or query}: {response.status_code} {content}")
-        return response.status_code, content
-
-    async def post(self, *, raced: bool = False) -> None:
-        number = len(self.sent) + 1
-        mode = self.chance.choice(["queue", "steer"])
-        sent = Sent(f"m{number}", mode, f"m{number}: first", number, raced=raced, run=-1)
-        self.sent[sent.id] = sent
-        await self.send(sent)
-        if self.chance.random() < 0.3:
-            await self.send(sent)
-
-    async def send(self, sent: Sent) -> None:
-        body = {"message": {"id": sent.id, "role": "user", "content": sent.text}, "mode": sent.mode}
-        status, answer = await self.request("POST", body)
-        if status == 409 and answer["error"] == "queue_full":
-            sent.taken_back = True  # As if it had never been sent.
-        elif status == 202 and answer["state"] == "waiting":
-            sent.taken_back = False  # The first request was refused.
-        if status not in (202, 409):
-            self.mistakes.append(f"POST: {status} {answer}")
-        elif status == 202 and answer["run"] and answer["state"] == "waiting" and live.tasks and not self.processes:
-            # From another process, the run hears of it a little later.
-            sent.run = self.run
-
-    async def edit(self, *, raced: bool = False) -> None:
-        sent = self.pick()
-        if sent is None:
-            return
-        text = f"{sent.id}: edited {self.chance.random()}"
-        sent.said |= {sent.text, text}
-        sent.raced |= raced
-        body: dict[str, Any] = {"message_id": sent.id, "message": {"id": sent.id, "role": "user", "content": text}}
-        status, answer = await self.request("PATCH", body)
-        if status == 200:
-            sent.text = text
-        elif status not in (404, 409):
-            self.mistakes.append(f"PATCH: {status} {answer}")
-        if not raced and not sent.raced:
-            sent.said = {sent.text}
-
-    async def move(self, *, raced: bool = False) -> None:
-        sent = self.pick()
-        if sent is None:
-            return
-        sent.moved = True
-        await self.request("PATCH", {"message_id": sent.id, "position": self.chance.randrange(3)})
-
-    async def take_back(self, *, raced: bool = False) -> None:
-        sent = self.pick()
-        if sent is None:
-            return
-        sent.raced |= raced
-        status, _ = await self.request("DELETE", query=f"?message_id={sent.id}")
-        if status == 204:
-            sent.taken_back = True
-
-    def pick(self) -> Sent | None:
-        known = [sent for sent in self.sent.values() if not sent.taken_back]
-        return self.chance.choice(known[-6:]) if known else None
-
-    async def cancel(self, *, raced: bool = False) -> None:
-        self.log.append("cancel")
-        await self.client.http.post(f"/agent/threads/{self.thread}/cancel/")
-
-    async def look(self, *, raced: bool = False) -> None:
-        await self.request("GET")
-
-    async def change(self) -> None:
-        """Do something that a client can do at any time."""
-        actions = [self.post, self.post, self.post, self.edit, self.move, self.take_back, self.cancel, self.look]
-        weights = [4, 4, 4, 3, 2, 3, 1, 1]
-        action: Any = self.chance.choices(actions, weights)[0]
-        if self.chance.random() < 0.25:
-            task = asyncio.create_task(action(raced=True))
-            self.racing.add(task)
-            task.add_done_callback(self.racing.discard)
-        else:
-            await action()
-
-    async def begin(self) -> None:
-        """Say something to an idle thread, answer its questions, or send what waits."""
-        pending = (await self.client.thread(self.thread))["pending"] if self.plain else []
-        if pending and self.chance.random() < 0.8:
-            approved = self.chance.random() < 0.5
-            resume = []
-            for interrupt in pending:
-                payload = {"approved": approved}
-                resume.append({"interruptId": interrupt["id"], "status": "resolved", "payload": payload})
-            self.log.append(f"resume: {approved}")
-            body = run_input(thread=self.thread, resume=resume)
-        elif self.plain and self.chance.random() < 0.5:
-            await self.request("POST", {})
-            return
-        else:
-            self.plain.append(f"p{len(self.plain)}")
-            message = {"id": self.plain[-1], "role": "user", "content": f"{self.plain[-1]}: plain"}
-            self.log.append(f"plain {self.plain[-1]}")
-            body = run_input(thread=self.thread, messages=[message])
-        self.run += 1
-        response = await self.client.post(body)
-        if response.status_code != 200:
-            self.log.append(f"refused: {response.status_code} {response.content}")
-            return
-        task = asyncio.create_task(self.read(response))
-        self.readers.add(task)
-        task.add_done_callback(self.readers.discard)
-
-    async def read(self, response: Any) -> None:
-        async for _ in response:
-            pass
-        response.close()
-
-    # --- The driver
-
-    async def drive(self) -> None:
-        for _ in range(STEPS):
-            point = await self.next_point()
-            if point is None:
-                await self.check_rest()
-                if self.chance.random() < 0.3:
-                    await self.change()
-                else:
-                    await self.begin()
-                continue
-            while self.chance.random() < 0.4:
-                await self.change()
-            if not point.done():
-                point.set_result(self.chance.choice(point.choices))  # type: ignore[attr-defined]
-        await self.finish()
-
-    async def next_point(self) -> Any:
-        """Wait until the model is at a point; None if nothing runs."""
-        while True:
-            if not self.points.empty():
-                point = self.points.get_nowait()
-                if not point.done():
-                    return point
-                continue
-            if not live.tasks and not next_run._tasks and not self.racing:
-                return None
-            await asyncio.sleep(0.001)
-
-    async def finish(self) -> None:
-        while True:
-            point = await self.next_point()
-            if point is None:
-                break
-            first = point.choices[0]
-            point.set_result(first if first != "text" else "text")
-        await self.check_rest()
-
-    async def check_rest(self) -> None:
-        """Compare what the server has with what a client may expect, while nothing runs."""
-        if not self.sent and not self.plain:
-            return
-        _, queue = await self.request("GET")
-        waiting = {row["message_id"]: row for row in queue["messages"]}
-        if waiting and queue["held"] in (None, "finished"):
-            self.mistakes.append(f"forgotten after a good end: {list(waiting)}")
-        lines: list[str] = []
-        response = await self.client.get(f"threads/{self.thread}/")
-        if response.status_code == 200:
-            messages = json.loads(response.content)["messages"]
-            lines = [message["content"] for message in messages if message["role"] == "user"]
-            ids = [message["id"] for message in messages if message["role"] == "user"]
-            if [line.partition(":")[0] for line in lines] != ids:
-                self.mistakes.append(f"other ids: {ids}")
-        texts = {line.partition(":")[0]: line for line in lines}
-        if len(texts) != len(lines):
-            self.mistakes.append(f"twice in the thread: {lines}")
-        for sent in self.sent.values():
-            self.check(sent, texts.get(sent.id), waiting.get(sent.id))
-        order = [self.sent[key] for key in texts if key in self.sent]
-        for mode in ("queue", "steer"):
-            numbers = [one.number for one in order if one.mode == mode and not one.moved and not one.raced]
-            if mode == "queue" and numbers != sorted(numbers):
-                self.mistakes.append(f"out of order: {list(texts)}")
-
-    def check(self, sent: Sent, text: str | None, row: Any) -> None:
-        places = [place for place in (text, row, sent.taken_back or None) if place]
-        if len(places) != 1:
-            self.mistakes.append(f"{sent} is in {len(places)} places: {text!r} {row}")
-        has = text or (row and row["message"]["content"])
-        if has and has != sent.text and has not in sent.said:
-            self.mistakes.append(f"{sent} is {has!r}")
+    async def play(self) -> None:
+        async with asyncio.timeout(240):
+            with played_by(FunctionModel(stream_function=self.answer)):
+                await self.talk.drive()
+        assert not self.talk.mistakes, "\n".join([*self.talk.log, *self.talk.mistakes])
+        assert any(sent.read for sent in self.talk.sent.values())
 
 
-@pytest.mark.parametrize("seed", by_day(SEEDS, every=4))
+@pytest.mark.parametrize("seed", by_day(range(8), every=4))
 async def test_no_message_is_lost_or_read_twice(client: Client, seed: int):
-    schedule = Schedule(client, seed)
-    async with asyncio.timeout(120):
-        with played_by(FunctionModel(stream_function=schedule.answer)):
-            await schedule.drive()
-    assert not schedule.mistakes, "\n".join([*schedule.log, *schedule.mistakes])
-    assert await QueuedMessage.objects.filter(state="read").acount() > 0
+    await Site(client, seed).play()

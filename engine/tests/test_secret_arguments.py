@@ -14,7 +14,7 @@ from agui.testing import call, say
 from agui.tools.redaction import redact_text
 from agui.tools.secret_arguments import REDACTED, hide, secret_paths
 from tests.conftest import Client, decision
-from tests.test_pauses import Pauses
+from tests.test_work import Pauses
 
 Thread = get_conversation_model()
 

@@ -1,6 +1,6 @@
 """Skills: what the client is handed, and what the server makes of `/name`."""
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
@@ -36,10 +36,8 @@ def test_payload_is_camel_case_and_without_defaults(skills):
 def test_add_and_register_are_the_same(skills):
     spec = SkillSpec("more", "More", "More!", chip=True)
     assert skills.register(spec) is spec
-    assert skills.add("most", "More", "More!", chip=True) == SkillSpec("most", "More", "More!", chip=True)
-    assert [spec.name for spec in skills][-2:] == ["more", "most"]
-    assert len(skills) == 6
-    assert "more" in skills
+    assert skills.add("most", "More", "More!", chip=True) == replace(spec, name="most")
+    assert ([spec.name for spec in skills][-2:], len(skills), "more" in skills) == (["more", "most"], 6, True)
     with pytest.raises(FrozenInstanceError):
         spec.title = "B"
     skills.add("tidy", "Tidy up", description="Sort my tasks into categories")
@@ -72,14 +70,9 @@ def test_what_can_not_work_is_refused_with_the_cure(skills, fields, problem):
         ("/hello", "Say hello"),
         ("/explain black holes", "Explain black holes in {style}."),
         (r"/explain \1 and {x}", r"Explain \1 and {x} in {style}."),
+        *((text, text) for text in ("", "/", "hello", "/unknown", "/reviewer", "/review/all", "//review", "/Review")),
+        ("see /review", "see /review"),
     ],
 )
 def test_the_server_resolves_a_command(skills, typed, meant):
     assert skills.resolve(typed) == meant
-
-
-@pytest.mark.parametrize(
-    "text", ["", "/", "hello", "/unknown", "/reviewer", "/review/all", "see /review", "//review", "/Review"]
-)
-def test_other_text_stays_as_it_is(skills, text):
-    assert skills.resolve(text) == text

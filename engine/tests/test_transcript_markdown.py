@@ -13,29 +13,20 @@ from django.test import Client
 from django.urls import include, path
 from markdown_it import MarkdownIt
 from pydantic_ai.conversation import Conversation
-from pydantic_ai.messages import (
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from agui.contrib.admin import markdown as formatting
 from agui.contrib.admin import transcript
 from agui.contrib.admin.markdown import to_html as markdown
-from agui.models import ApiToken, get_conversation_model
+from agui.models import get_conversation_model
 from agui.stores.model import ModelConversationStore
-from tests.test_work import counted
+from tests.conftest import counted
 
 Thread = get_conversation_model()
 
 urlpatterns = [path("admin/", admin.site.urls), path("", include("tests.urls"))]
 
-ANSWER = """# Your week
-
-Two **tasks** are open, see [the list](https://example.com/tasks):
+ANSWER = """Two **tasks** are open, see [the list](https://example.com/tasks):
 
 1. Milk
 2. `make check`
@@ -68,6 +59,13 @@ HOSTILE = [
     "- " * 2000 + "x",
     "**_" * 1500,
 ]
+
+
+READ_AS = {
+    HOSTILE[2]: "a picture (https://evil.example/pixel.png)",
+    HOSTILE[4]: "inside (https://evil.example/a.png) (https://evil.example/b)",
+    HOSTILE[7]: "https://evil.example/ <javascript:alert(1)>",
+}
 
 
 class Tags(HTMLParser):
@@ -120,11 +118,12 @@ def test_other_scripts_are_read_by_common_mark_s_rules():
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_nothing_is_loaded_or_followed(text):
+def test_nothing_is_loaded_or_followed_and_an_address_is_read_with_its_words(text):
     html = Tags(markdown(text))
     formatting = {"p", "span", "code", "pre", "table", "thead", "tbody", "tr", "th", "td", "blockquote", "ul", "li"}
     assert html.tags <= formatting | {"em", "strong"}
     assert set(html.attributes) <= {"class"}
+    assert html.text.strip() == READ_AS.get(text, html.text.strip())
 
 
 def table(columns: int, rows: int, *, row: str = "a", tables: int = 1) -> str:
@@ -142,7 +141,6 @@ def test_a_text_has_no_more_cells_than_characters(columns: int, tables: int, pre
 
 def test_a_table_may_be_wide_and_rows_may_lack_cells():
     assert markdown(table(40, 100, row="|".join("a" * 40))).count("<td>") == 4000
-    assert markdown(table(3, 20)).count("<td>") == 60
     assert markdown("Costs:\n| a | b |\n|---|---|\n| 1 |").count("<td>") == 2
     assert markdown("- a|b\n  -|-\n  1|2").count("<td>") == 2
 
@@ -161,12 +159,6 @@ def test_formatting_a_transcript_takes_a_bounded_number_of_steps(piece: str, mon
     assert not lines[0].html
 
 
-def test_an_address_is_read_with_its_words():
-    assert Tags(markdown(HOSTILE[2])).text.strip() == "a picture (https://evil.example/pixel.png)"
-    assert Tags(markdown(HOSTILE[4])).text.strip() == "inside (https://evil.example/a.png) (https://evil.example/b)"
-    assert Tags(markdown("<https://example.com/>")).text.strip() == "https://example.com/"
-
-
 @pytest.fixture
 def page_of(settings, tmp_path, transactional_db):
     settings.ROOT_URLCONF = __name__
@@ -179,14 +171,6 @@ def page_of(settings, tmp_path, transactional_db):
         return browser.get(f"/admin/assistant/conversation/{Thread.objects.get().pk}/change/").content.decode()
 
     return page
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_transcript_is_read_as_on_the_page(page_of):
-    html = page_of(ModelRequest(parts=[UserPromptPart("**as typed**")]), ModelResponse(parts=[TextPart(ANSWER)]))
-    assert "<strong>tasks</strong>" in html
-    assert "**as typed**" in html
-    assert "https://example.com/tasks" not in html.replace("(https://example.com/tasks)", "")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -206,21 +190,20 @@ def test_calls_and_results_are_read_by_name(page_of):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_the_transcript_is_read_as_on_the_page_and_only_so_much_is_formatted(page_of, monkeypatch):
+    monkeypatch.setattr(formatting, "MAX_FORMATTED_CHARS", len(ANSWER) + 20)
+    texts = ["**the first**", "x" * 20, ANSWER]
+    typed = ModelRequest(parts=[UserPromptPart("**as typed**")])
+    html = page_of(typed, *[ModelResponse(parts=[TextPart(text)]) for text in texts])
+    assert "<strong>tasks</strong>" in html
+    assert "**as typed**" in html
+    assert "**the first**" in html
+    assert "https://example.com/tasks" not in html.replace("(https://example.com/tasks)", "")
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("arguments", [{f"a{n}": n for n in range(51)}, {"text": "x" * 6000}, [1, 2], "plain", "{}"])
 def test_what_has_no_few_names_is_one_text(page_of, arguments):
     html = page_of(ModelRequest(parts=[ToolReturnPart("t", arguments, tool_call_id="1")]))
     assert "<dl" not in html.partition("agui-transcript")[2]
     assert "<pre>" in html
-
-
-@pytest.mark.django_db(transaction=True)
-def test_only_so_much_is_formatted(page_of, monkeypatch):
-    monkeypatch.setattr(formatting, "MAX_FORMATTED_CHARS", 20)
-    texts = ["**the first**", "**the last**"]
-    html = page_of(*[ModelResponse(parts=[TextPart(text)]) for text in texts])
-    assert "<strong>the last</strong>" in html
-    assert "**the first**" in html
-
-
-def test_tokens_are_named_as_people_write_them():
-    assert str(ApiToken._meta.verbose_name_plural) == "API tokens"

@@ -11,6 +11,7 @@ from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry, RunContex
 from pydantic_ai.capabilities import ProcessHistory
 
 from agui import AgentDeps, Question, ToolRegistry, tool
+from agui.testing import wait
 from tests import urls
 
 Context = RunContext[AgentDeps]
@@ -27,6 +28,10 @@ class Gate:
 
     def __init__(self) -> None:
         self.reached, self.opened = asyncio.Event(), asyncio.Event()
+
+    def __call__(self) -> Any:
+        """The part of a script at which a model waits."""
+        return wait(self.opened, self.reached)
 
     async def passed(self) -> None:
         self.reached.set()
@@ -55,29 +60,21 @@ class BrokenSink:
 # --- Names of tools
 
 
-@agent("that of urls.py")
-def make_usual() -> Agent:
-    return urls.registry, {"state_type": urls.Notes}
-
-
 def looking_up(name: str) -> FunctionToolset[AgentDeps]:
-    toolset: FunctionToolset[AgentDeps] = FunctionToolset(id="more")
-    toolset.add_function(lambda: "real", name=name)
-    return toolset
-
-
-AGENTS |= {
-    "no tools of its own": lambda: (ToolRegistry(), {}),
-    "a toolset has lookup": lambda: (urls.registry, {"toolsets": [looking_up("lookup")]}),
-    "a prefixed toolset has my_lookup": lambda: (urls.registry, {"toolsets": [looking_up("lookup").prefixed("my")]}),
-}
+    return FunctionToolset([Tool(lambda: "real", name=name)], id="more")
 
 
 async def last_three(messages: list[Any]) -> list[Any]:
     return messages[-3:]
 
 
-AGENTS["reads its last messages only"] = lambda: (urls.registry, {"capabilities": [ProcessHistory(last_three)]})
+AGENTS |= {
+    "that of urls.py": lambda: (urls.registry, {"state_type": urls.Notes}),
+    "no tools of its own": lambda: (ToolRegistry(), {}),
+    "a toolset has lookup": lambda: (urls.registry, {"toolsets": [looking_up("lookup")]}),
+    "a prefixed toolset has my_lookup": lambda: (urls.registry, {"toolsets": [looking_up("lookup").prefixed("my")]}),
+    "reads its last messages only": lambda: (urls.registry, {"capabilities": [ProcessHistory(last_three)]}),
+}
 
 
 @agent("mentions people")
@@ -238,13 +235,7 @@ def make_shop(**pays: Any) -> Agent:
 
 
 AGENTS["a shop that asks in other words"] = lambda: make_shop(confirm="Pay it twice?")
-
-
-@agent("a shop that has nothing")
-def make_nothing() -> Agent:
-    registry = ToolRegistry()
-    registry.add(urls.echo, name="echo")
-    return registry, {}
+add_one_tool("a shop that has nothing", urls.echo, name="echo")
 
 
 @agent("slow tools")

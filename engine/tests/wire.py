@@ -21,6 +21,13 @@ from jsonpointer import JsonPointerException
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 EVENT: TypeAdapter[Any] = TypeAdapter(Event)
+# What goes on with something that was opened: its kind, and the field that has its id.
+GOING_ON = {
+    **dict.fromkeys(["TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"], ("text", "messageId")),
+    **dict.fromkeys(["REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END"], ("reasoning", "messageId")),
+    "REASONING_END": ("reasoning span", "messageId"),
+    **dict.fromkeys(["TOOL_CALL_ARGS", "TOOL_CALL_END"], ("call", "toolCallId")),
+}
 
 
 class WireError(AssertionError):
@@ -141,17 +148,19 @@ class Stream:
         kind = event["type"]
         _need(self.ended is None, "something after the end")
         _need(self.started or kind == "RUN_STARTED", "something before the start")
-        handler = getattr(self, f"_{kind.lower()}", None)
-        if handler is None:
+        if kind in GOING_ON:
+            part, key = GOING_ON[kind]
+            self._go_on(part, event[key], event)
+            if kind == "TOOL_CALL_ARGS":
+                self.arguments[event[key]] += event["delta"]
+        elif handler := getattr(self, f"_{kind.lower()}", None):
+            handler(event)
+        else:
             raise WireError("an event that clients of today don't know")
-        handler(event)
 
     def _open(self, kind: str, key: str) -> None:
         _need(kind not in self.opened, f"a {kind} while another one is open")
         self.opened[kind] = key
-
-    def _need_open(self, kind: str, key: str) -> None:
-        _need(self.opened.get(kind) == key, f"the {kind} is not open")
 
     def _new_message(self, kind: str, message_id: str) -> None:
         _need(message_id != "", "an empty id")
@@ -214,20 +223,19 @@ class Stream:
     def _outcome_cancelled(self, outcome: dict[str, Any]) -> None:
         _need(self.speaks_1_0, "an outcome of 1.0 for an older client")
 
-    # --- Text and reasoning
+    # --- Text, reasoning and calls
+
+    def _go_on(self, kind: str, key: str, event: dict[str, Any]) -> None:
+        _need(self.opened.get(kind) == key, f"the {kind} is not open")
+        if event["type"].endswith("_END"):
+            del self.opened[kind]
+        else:
+            _need(event["delta"] != "", "an empty delta")
 
     def _text_message_start(self, event: dict[str, Any]) -> None:
         _need(event.get("role") == "assistant", "no role: older clients need it")
         self._open("text", event["messageId"])
         self._new_message("text", event["messageId"])
-
-    def _text_message_content(self, event: dict[str, Any]) -> None:
-        self._need_open("text", event["messageId"])
-        _need(event["delta"] != "", "an empty delta")
-
-    def _text_message_end(self, event: dict[str, Any]) -> None:
-        self._need_open("text", event["messageId"])
-        del self.opened["text"]
 
     def _reasoning_start(self, event: dict[str, Any]) -> None:
         self._open("reasoning span", event["messageId"])
@@ -238,20 +246,6 @@ class Stream:
         self._open("reasoning", event["messageId"])
         self._new_message("reasoning", event["messageId"])
 
-    def _reasoning_message_content(self, event: dict[str, Any]) -> None:
-        self._need_open("reasoning", event["messageId"])
-        _need(event["delta"] != "", "an empty delta")
-
-    def _reasoning_message_end(self, event: dict[str, Any]) -> None:
-        self._need_open("reasoning", event["messageId"])
-        del self.opened["reasoning"]
-
-    def _reasoning_end(self, event: dict[str, Any]) -> None:
-        self._need_open("reasoning span", event["messageId"])
-        del self.opened["reasoning span"]
-
-    # --- Tools
-
     def _tool_call_start(self, event: dict[str, Any]) -> None:
         call_id = event["toolCallId"]
         _need(bool(call_id and event["toolCallName"]), "a call without an id or a name")
@@ -261,15 +255,6 @@ class Stream:
         self._open("call", call_id)
         self.calls[call_id] = event["toolCallName"]
         self.arguments.setdefault(call_id, "")
-
-    def _tool_call_args(self, event: dict[str, Any]) -> None:
-        self._need_open("call", event["toolCallId"])
-        _need(event["delta"] != "", "an empty delta")
-        self.arguments[event["toolCallId"]] += event["delta"]
-
-    def _tool_call_end(self, event: dict[str, Any]) -> None:
-        self._need_open("call", event["toolCallId"])
-        del self.opened["call"]
 
     def _tool_call_result(self, event: dict[str, Any]) -> None:
         call_id = event["toolCallId"]
