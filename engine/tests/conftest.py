@@ -364,6 +364,23 @@ def client(user: Any) -> Client:
 
 
 @pytest.fixture
+async def project(client: Client, settings: Any, tmp_path: Path) -> AsyncIterator[Any]:
+    """A project that is connected with MCP servers of others, if it has the part `mcp`."""
+    connecting = importlib.import_module("tests.connecting")
+    yield connecting.Project(client, settings, tmp_path / "mcp.json")
+    await connecting.connections.close_all()
+
+
+@pytest.fixture
+def host(user: Any, settings: Any) -> Any:
+    """A host that the user may connect to the MCP endpoint, if the project has the part `oauth`."""
+    hosting = importlib.import_module("tests.hosting")
+    hosting.open_doors(settings)
+    hosting.known_client()
+    return hosting.Host(user)
+
+
+@pytest.fixture
 def queue(client: Client) -> Any:
     """What the client does beside its runs, if the project has the part `queue`."""
     queueing = importlib.import_module("tests.queueing")

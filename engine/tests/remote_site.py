@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 import httpx2
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -85,6 +85,11 @@ class Accounts:
         self.revoked.append(token.token)
         self.access.pop(token.token, None)
         self.refresh.pop(token.token, None)
+
+    def end_all(self) -> None:
+        """End all connections, as an administrator of the server may."""
+        self.access.clear()
+        self.refresh.clear()
 
     async def exchange_identity_assertion(self, client: Any, params: Any) -> OAuthToken:
         raise NotImplementedError
@@ -208,7 +213,3 @@ async def respond(send: Any, status: int, body: bytes = b"", **headers: str) -> 
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": body})
     return True
-
-
-def query_of(address: str) -> dict[str, str]:
-    return dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))

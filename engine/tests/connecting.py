@@ -1,0 +1,40 @@
+"""A project that is connected with MCP servers of others: what its settings and its file say, and a scripted agent."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
+from agui.contrib.mcp import connections
+from agui.testing import ScriptedModel
+from tests import urls
+from tests.conftest import Client
+
+__all__ = ["Project", "connections"]
+
+
+class Project:
+    """A project whose agent, at /agent/, has the tools of the servers that it is configured with."""
+
+    def __init__(self, client: Client, settings: Any, file: Path) -> None:
+        self.client = client
+        self.file = file
+        self.settings = settings
+        # A process that starts on a busy machine takes its time.
+        self.set(TIMEOUT_SECONDS=60.0, CONFIG=file)
+
+    def set(self, **values: Any) -> None:
+        """Change the part's section of the settings."""
+        agui = self.settings.AGUI
+        self.settings.AGUI = {**agui, "MCP": {**agui.get("MCP", {}), **values}}
+
+    def configure(self, **servers: Any) -> None:
+        self.file.write_text(json.dumps({"mcpServers": servers}))
+
+    def script(self, *answers: Any, registry: ToolRegistry | None = None) -> ScriptedModel:
+        """Let these answers stand for those of a model."""
+        llm = ScriptedModel(answers)
+        view = DjangoAGUIView(registry or ToolRegistry(), AgentConfig(model=llm))
+        # The other routes are those of an agent without these tools.
+        self.settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view), *urls.urlpatterns]})
+        return llm
