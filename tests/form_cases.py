@@ -29,14 +29,11 @@ TEXTS = [
 ]
 
 
-class Colour(Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-class Level(IntEnum):
-    LOW = 1
-    HIGH = 2
+Colour = Enum("Colour", {"RED": "red", "BLUE": "blue"})
+Level = IntEnum("Level", {"LOW": 1, "HIGH": 2})
+Cat = create_model("Cat", kind=(Literal["cat"], "cat"), lives=(int, 9))
+Dog = create_model("Dog", kind=(Literal["dog"], ...), name=(str, ...))
+Open = create_model("Open", __config__={"extra": "allow"}, known=(str, "x"))
 
 
 class Pair(NamedTuple):
@@ -44,23 +41,9 @@ class Pair(NamedTuple):
     count: int = 3
 
 
-class Cat(BaseModel):
-    kind: Literal["cat"] = "cat"
-    lives: int = 9
-
-
-class Dog(BaseModel):
-    kind: Literal["dog"]
-    name: str
-
-
 class Node(BaseModel):
     name: str
     children: list["Node"] = []
-
-
-class Open(BaseModel, extra="allow"):
-    known: str = "x"
 
 
 class Cases:

@@ -1,6 +1,7 @@
 """The official conformance suite of MCP against a live server: what a revision requires of a server passes."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -50,13 +51,6 @@ def live(live_project: LiveProject) -> Iterator[LiveProject]:
         yield live
 
 
-def scored(suite: list[str], revision: str) -> list[str]:
-    command = [*suite, "list", "--requirements", revision]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    section = listed.stdout.partition("Server scenarios")[2].partition("\n\n")[0]
-    return [line.strip().removeprefix("- ") for line in section.splitlines() if line.startswith("  - ")]
-
-
 def play(suite: list[str], live: LiveProject, directory: Path, *options: str) -> str:
     command = [*suite, "server", "--url", f"http://localhost:{live.port}/mcp", "-o", str(directory), *options]
     done = subprocess.run(command, env=project_environment(), capture_output=True, text=True, timeout=600)
@@ -76,7 +70,10 @@ def wrong_with(name: str, directory: Path, not_ours: set[str]) -> list[str]:
 
 @pytest.mark.parametrize("revision", SCORED)
 def test_all_that_counts_of_a_revision_passes(suite: list[str], live: LiveProject, tmp_path: Path, revision: str):
-    names = scored(suite, revision)
+    command = [*suite, "list", "--requirements", revision]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    section = listed.stdout.partition("Server scenarios")[2].partition("\n\n")[0]
+    names = re.findall(r"^  - (\S+)$", section, re.MULTILINE)
     assert len(names) == SCORED[revision]
     printed = play(suite, live, tmp_path, "--requirements", revision)
     failures = {name: wrong for name in names if (wrong := wrong_with(name, tmp_path, NOT_OURS))}

@@ -96,11 +96,6 @@ class Person:
             return str(answer.headers["Location"])
 
 
-@pytest.fixture
-def person(site: LiveProject) -> Person:
-    return Person(site)
-
-
 def read_until(process: subprocess.Popen[str], beginning: str) -> str:
     assert process.stdout
     seen = []
@@ -158,34 +153,19 @@ def test_the_typescript_client_signs_in_and_waits_for_a_person(
     ]
 
 
-def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, person: Person, tmp_path: Path):  # noqa: F811
+def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, tmp_path: Path):  # noqa: F811
     """The scenarios of the official suite: the metadata, and a grant with PKCE and a resource."""
     site.manage("shell", "-c", REGISTERED)
     port = free_port()
     command = [*suite, "authorization", "--url", site.url, "--client-id", "registered", "--port", str(port)]
     command += ["--resource", f"{site.url}/mcp", "-o", str(tmp_path)]
-    with subprocess.Popen(
-        command, env=project_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as running:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, env=project_environment(), **pipes) as running:
         page = f"{site.url}/oauth/authorize"
-        landed = person.agree(page + read_until(running, page))
+        landed = Person(site).agree(page + read_until(running, page))
         Client(port).fetch("GET", landed.removeprefix(f"http://127.0.0.1:{port}"))
         printed, _ = running.communicate(timeout=60)
     assert running.returncode == 0, printed
-
-
-def question_of(live: LiveProject, landing: ThreadingHTTPServer) -> str:
-    """The address at which a host asks the person."""
-    asks = {
-        "response_type": "code",
-        "client_id": "registered",
-        "redirect_uri": f"{landing.url}/callback",
-        "scope": "tools:read tools:write",
-        "code_challenge": "x" * 43,
-        "code_challenge_method": "S256",
-        "resource": f"{live.url}/mcp",
-    }
-    return f"{live.url}/oauth/authorize?{urlencode(asks)}"
 
 
 @pytest.fixture(scope="session")
@@ -205,7 +185,16 @@ def test_accounts_of_allauth_sign_in(allauth: Path, site: LiveProject, landing: 
     settings = {"DJANGO_SETTINGS_MODULE": "allauth_settings", "PYTHONPATH": str(allauth)}
     with serve(site.path, **settings) as live:
         live.manage("shell", "-c", REGISTERED)
-        page = new_page(question_of(live, landing), java_script_enabled=False)
+        asks = {
+            "response_type": "code",
+            "client_id": "registered",
+            "redirect_uri": f"{landing.url}/callback",
+            "scope": "tools:read tools:write",
+            "code_challenge": "x" * 43,
+            "code_challenge_method": "S256",
+            "resource": f"{live.url}/mcp",
+        }
+        page = new_page(f"{live.url}/oauth/authorize?{urlencode(asks)}", java_script_enabled=False)
         expect(page).to_have_url(re.compile("/members/login/"))
         page.get_by_role("link", name="sign up", exact=True).click()
         page.get_by_label("Username").fill("grace")
@@ -249,25 +238,13 @@ def inspector() -> list[str | Path]:
     return [packages / "node/bin/node", packages / program]
 
 
-@pytest.fixture(scope="module")
-def shop(site: LiveProject) -> LiveProject:
-    """The site, with the card of the manual."""
-    (site.path / "assistant/templates/assistant/task_card.html").write_text(CARD["html"])
-    with (site.path / "assistant/tools.py").open("a") as tools:
-        tools.write(f"\n\n{CARD['python']}")
-    site.stop()
-    site.start()
-    return site
-
-
 @contextmanager
 def running(command: list[str | Path]) -> Iterator[str]:
     """Run the inspector until the block ends; yields its address, with its key."""
     ports = {"CLIENT_PORT": str(free_port()), "MCP_SANDBOX_PORT": str(free_port())}
     environment = project_environment(MCP_INSPECTOR_SECRET_STORE="memory", MCP_AUTO_OPEN_ENABLED="false", **ports)
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as process:
         try:
             yield "http://127" + read_until(process, "http://127")
         finally:
@@ -276,12 +253,15 @@ def running(command: list[str | Path]) -> Iterator[str]:
 
 
 def test_the_inspector_signs_in_asks_and_shows_a_card(
-    inspector: list[str | Path],
-    shop: LiveProject,
-    browser: Browser,
-    tmp_path: Path,
+    inspector: list[str | Path], site: LiveProject, browser: Browser, tmp_path: Path
 ):
-    servers = {"ours": {"type": "streamable-http", "url": f"{shop.url}/mcp"}}
+    # The site, with the card of the manual
+    (site.path / "assistant/templates/assistant/task_card.html").write_text(CARD["html"])
+    with (site.path / "assistant/tools.py").open("a") as tools:
+        tools.write(f"\n\n{CARD['python']}")
+    site.stop()
+    site.start()
+    servers = {"ours": {"type": "streamable-http", "url": f"{site.url}/mcp"}}
     (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": servers}))
     # Not by new_page: what the inspector's own page logs is no error of ours.
     command = [*inspector, "--web", "--config", tmp_path / "servers.json"]
@@ -289,7 +269,7 @@ def test_the_inspector_signs_in_asks_and_shows_a_card(
         page = context.new_page()
         page.goto(address)
         page.get_by_role("switch").locator("xpath=..").click()
-        sign_in(page, shop)
+        sign_in(page, site)
         page.get_by_role("button", name="Allow").click()
         expect(page.get_by_text("Connected", exact=True)).to_be_visible()
         page.get_by_text("Tools", exact=True).first.click()
@@ -309,7 +289,8 @@ def test_the_inspector_signs_in_asks_and_shows_a_card(
         expect(page.get_by_role("listitem").get_by_text("Call the landlord").first).to_be_visible()
         page.get_by_text("Apps", exact=True).first.click()
         page.get_by_role("button", name="Show one of the user's tasks").click()
-        page.get_by_role("textbox", name="task_id").fill(newest_task(shop))
+        newest = site.manage("shell", "-c", "from assistant.models import Task; print(Task.objects.latest('pk').pk)")
+        page.get_by_role("textbox", name="task_id").fill(newest.split()[-1])
         page.get_by_role("button", name="Open App").click()
         card = page.frame_locator("iframe").frame_locator("iframe")
         expect(card.get_by_role("heading")).to_have_text("Call the landlord")
@@ -328,11 +309,6 @@ def decide(page: Page, decision: str) -> None:
     expect(opened.value.get_by_role("status")).to_be_visible()
     opened.value.close()
     page.get_by_role("button", name="I've completed it").click()
-
-
-def newest_task(live: LiveProject) -> str:
-    command = "from assistant.models import Task; print(Task.objects.latest('pk').pk)"
-    return live.manage("shell", "-c", command).split()[-1]
 
 
 # --- This site as the client of another, with a second server of it as the other

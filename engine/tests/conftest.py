@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
 import pytest
@@ -218,6 +219,11 @@ def run_input(text: str = "", *, thread: str = "t1", **body: Any) -> dict[str, A
     """A RunAgentInput with one new message, or with none."""
     messages = [{"id": str(uuid4()), "role": "user", "content": text}] if text else []
     return {"threadId": thread, "runId": str(uuid4()), "protocolVersion": "1.0", "messages": messages, **body}
+
+
+def query_of(address: str) -> dict[str, str]:
+    """The query of an address to which a browser is sent."""
+    return dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
 
 
 @contextmanager

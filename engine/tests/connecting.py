@@ -1,16 +1,22 @@
 """A project that is connected with MCP servers of others: what its settings and its file say, and a scripted agent."""
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+
+from mcp.server.mcpserver import MCPServer
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.contrib.mcp import connections
 from agui.testing import ScriptedModel
 from tests import urls
 from tests.conftest import Client
+from tests.mcp_server import build_server, http_application
+from tests.serving import serving
 
-__all__ = ["Project", "connections"]
+__all__ = ["Project", "connections", "http_server"]
 
 
 class Project:
@@ -38,3 +44,13 @@ class Project:
         # The other routes are those of an agent without these tools.
         self.settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view), *urls.urlpatterns]})
         return llm
+
+
+@asynccontextmanager
+async def http_server(around: Any = None, server: MCPServer | None = None) -> AsyncIterator[str]:
+    """A server on a port of its own; `around` wraps its application."""
+    async with (
+        http_application(server or build_server(), around) as application,
+        serving(application) as url,
+    ):
+        yield f"{url}/mcp"

@@ -15,7 +15,6 @@ from django.contrib.auth import get_user_model
 from django.test import AsyncClient
 from django.urls import include, path
 from django.utils import timezone
-from mcp_message import TASKS, message_of_2026
 from oauth2_provider.models import (
     get_access_token_model,
     get_application_model,
@@ -26,7 +25,7 @@ from oauth2_provider.models import (
 from agui import get_urls
 from agui.contrib.oauth import provider
 from tests import urls
-from tests.serving import query_of
+from tests.conftest import query_of
 
 SITE = "http://testserver"
 RESOURCE = f"{SITE}/agent/mcp/"
@@ -132,18 +131,9 @@ class Host:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         return await self.send_body(json.dumps(body), path, token)
 
-    async def send_2026(self, method: str, name: str, **params: Any) -> Any:
-        """Send a request of the newest protocol, as a host that takes tasks."""
-        body, headers = message_of_2026(method, name, params, TASKS)
-        return await self.send_body(json.dumps(body), headers=headers)
-
-    async def send_body(
-        self, body: str, path: str = "/agent/mcp/", token: str | None = None, headers: Any = None
-    ) -> Any:
-        headers = {"Accept": "application/json, text/event-stream", **(headers or {})}
-        if token is None:
-            token = self.token
-        if token:
+    async def send_body(self, body: str, path: str = "/agent/mcp/", token: str | None = None) -> Any:
+        headers = {"Accept": "application/json, text/event-stream"}
+        if token := self.token if token is None else token:
             headers["Authorization"] = f"Bearer {token}"
         return await self.http.post(path, body, content_type="application/json", headers=headers)
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler
@@ -108,11 +108,6 @@ async def _answer(application: Application, reader: asyncio.StreamReader, writer
             await writer.drain()
 
     await application(scope, receive, send)
-
-
-def query_of(address: str) -> dict[str, str]:
-    """The query of an address to which a browser is sent."""
-    return dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
 
 
 @dataclass

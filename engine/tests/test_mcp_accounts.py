@@ -24,6 +24,7 @@ from django.db import transaction
 from django.template import Context, Template
 from django.test import AsyncClient
 from mcp.shared.auth import OAuthClientInformationFull
+from pytest_django.asserts import assertContains, assertNotContains
 from servers import wait_until
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
@@ -36,10 +37,10 @@ from agui.testing import ScriptedModel, call, say, wait
 from tests import pages
 from tests.calling import Person, fields_of
 from tests.clock import Clock
-from tests.conftest import Client, results_of
+from tests.conftest import Client, query_of, results_of
 from tests.connecting import Project
 from tests.remote_site import LIFETIME, RemoteSite, remote_site, respond
-from tests.serving import query_of, serving
+from tests.serving import serving
 
 SITE = "https://us.example"
 PAGE = "/agent/mcp/accounts/"
@@ -94,7 +95,6 @@ class Browser(Person):
         self.remote.accounts.who = who
         answer = await self.come_back(await self.land())
         assert answer.status_code == 303, answer.content.decode()
-        assert answer["Location"] == PAGE
 
 
 @pytest.fixture
@@ -129,8 +129,7 @@ async def test_user_connects_calls_and_disconnects(project: Project, browser: Br
     assert asked["resource"] == remote.mcp_url
     assert asked["code_challenge_method"] == "S256"
     answer = await browser.come_back(await remote.consent(address))
-    assert answer.status_code == 303
-    assert answer["Location"] == PAGE
+    assert (answer.status_code, answer["Location"]) == (303, PAGE)
     assert "Connected" in await browser.page()
 
     await client.run("Who?")
@@ -196,8 +195,7 @@ async def test_state_of_another_user_or_browser_is_refused(
     settings.LOGIN_URL = "/accounts/login/"
     landed = await browser.land()
     elsewhere = await sync_to_async(Browser)(user, remote)
-    answer = await others.come_back(landed)
-    assert (answer.status_code, "begun elsewhere" in answer.content.decode()) == (404, True)
+    assertContains(await others.come_back(landed), "begun elsewhere", status_code=404)
     # Even in a session that is like the user's.
     mine, copied = await browser.http.asession(), await others.http.asession()
     await copied.aset(SESSION_KEY, await mine.aget(SESSION_KEY))
@@ -233,7 +231,7 @@ async def test_answer_of_another_issuer_is_a_mix_up(browser: Browser, remote: Re
     for issuer in ({"iss": "https://evil.example"}, {"iss": ""}, {}):
         query = query_of(await browser.land()) | issuer
         answer = await browser.http.get(f"{PAGE}shop/callback/", query)
-        assert (answer.status_code, "another service" in answer.content.decode()) == (400, True)
+        assertContains(answer, "another service", status_code=400)
         assert "/token" not in remote.paths, "the code was not sent"
     query = query_of(await browser.land()) | {"iss": f"{remote.url}/"}
     assert (await browser.http.get(f"{PAGE}shop/callback/", query)).status_code == 303
@@ -248,7 +246,7 @@ async def test_code_of_another_server_is_refused(project: Project, browser: Brow
         mixed = {"code": theirs["code"], "state": state}
         assert (await browser.http.get(f"{PAGE}evil/callback/", mixed)).status_code == 404
         answer = await browser.http.get(f"{PAGE}shop/callback/", mixed)
-        assert (answer.status_code, "refused the sign-in" in answer.content.decode()) == (400, True)
+        assertContains(answer, "refused the sign-in", status_code=400)
         assert "/token" not in evil.paths
     assert not [row async for row in RemoteAccount.objects.exclude(tokens="")]
 
@@ -266,8 +264,8 @@ async def test_words_of_the_server_are_not_repeated(browser: Browser):
         state = query_of(await browser.land())["state"]
         query = {"state": state, "error": error, "error_description": "<b>evil words</b>", "error_uri": "https://evil"}
         answer = await browser.http.get(f"{PAGE}shop/callback/", query)
-        page = answer.content.decode()
-        assert (answer.status_code, "Nothing was connected." in page, "evil" in page) == (status, True, False)
+        assertContains(answer, "Nothing was connected.", status_code=status)
+        assertNotContains(answer, "evil", status_code=status)
 
 
 async def test_only_the_form_of_the_page_begins(client: Client, browser: Browser, remote: RemoteSite):
@@ -306,47 +304,34 @@ async def test_only_the_form_of_the_page_begins(client: Client, browser: Browser
 )
 async def test_sign_in_that_is_not_safe_is_not_begun(browser: Browser, remote: RemoteSite, told: dict[str, Any]):
     tell(remote, **told)
-    answer = await browser.do("connect")
-    assert (answer.status_code, 'role="alert"' in answer.content.decode()) == (502, True)
+    assertContains(await browser.do("connect"), 'role="alert"', status_code=502)
     assert await RemoteAccount.objects.acount() == 0
 
 
-@pytest.mark.parametrize(
-    "told", [{"token_endpoint": "https://10.0.0.1/token"}, {"token_endpoint": "http://evil.example/token"}]
-)
-async def test_code_is_not_sent_to_an_address_that_is_not_public(browser: Browser, remote: RemoteSite, told: Any):
-    tell(remote, **told)
-    answer = await browser.come_back(await browser.land())
-    assert (answer.status_code, "reached" in answer.content.decode()) == (400, True)
+@pytest.mark.parametrize("endpoint", ["https://10.0.0.1/token", "http://evil.example/token"])
+async def test_code_is_not_sent_to_an_address_that_is_not_public(browser: Browser, remote: RemoteSite, endpoint: str):
+    tell(remote, token_endpoint=endpoint)
+    assertContains(await browser.come_back(await browser.land()), "reached", status_code=400)
 
 
-@pytest.mark.parametrize(
-    ("url", "addresses"),
-    [
-        ("https://1.1.1.1/token", {"1.1.1.1"}),
-        ("https://localhost/token", {"127.0.0.1", "::1"}),
-        ("http://1.1.1.1/token", None),
-        ("https://ada@1.1.1.1/token", None),
-        ("ftp://1.1.1.1/token", None),
-        ("https://127.0.0.1/token", None),
-        ("https://192.168.1.1/token", None),
-        ("https://[::1]/token", None),
-        ("https://[fd00::1]/token", None),
-        ("https://168.63.129.16/token", None),
-    ],
-)
-async def test_addresses_are_public_and_secure_or_named_by_the_project(
-    settings: Any, url: str, addresses: set[str] | None
-):
+async def test_addresses_are_public_and_secure_or_named_by_the_project(settings: Any):
     settings.AGUI = {"MCP": {"AUTH_HOSTS": ["localhost"]}}
-    asked = outside._addresses_of(outside.httpx2.URL(url))
-    if addresses:
-        found = await asked
+    for url, addresses in (("https://1.1.1.1/token", {"1.1.1.1"}), ("https://localhost/token", {"127.0.0.1", "::1"})):
+        found = await outside._addresses_of(outside.httpx2.URL(url))
         assert found
         assert set(found) <= addresses
-    else:
+    for url in (
+        "http://1.1.1.1/token",
+        "https://ada@1.1.1.1/token",
+        "ftp://1.1.1.1/token",
+        "https://127.0.0.1/token",
+        "https://192.168.1.1/token",
+        "https://[::1]/token",
+        "https://[fd00::1]/token",
+        "https://168.63.129.16/token",
+    ):
         with pytest.raises(outside.NotAllowed):
-            await asked
+            await outside._addresses_of(outside.httpx2.URL(url))
 
 
 @pytest.mark.parametrize("where", ["/elsewhere", "http://127.0.0.1:{port}/token"])
@@ -379,8 +364,7 @@ LONG: dict[str, Any] = {
 async def test_long_answers_are_refused(browser: Browser, remote: RemoteSite, way: str):
     path = "/.well-known/oauth-protected-resource/mcp"
     remote.answer(200, path, **LONG[way](b"x" * 10**7), content_type="application/json")
-    answer = await browser.do("connect")
-    assert (answer.status_code, "reached" in answer.content.decode()) == (502, True)
+    assertContains(await browser.do("connect"), "reached", status_code=502)
 
 
 async def test_answer_that_never_ends_is_given_up(browser: Browser, remote: RemoteSite, monkeypatch: Any):
@@ -395,9 +379,8 @@ async def test_answer_that_never_ends_is_given_up(browser: Browser, remote: Remo
         return True
 
     remote.around = drip
-    answer = await browser.do("connect")
+    assertContains(await browser.do("connect"), "reached", status_code=502)
     gone.set()
-    assert (answer.status_code, "reached" in answer.content.decode()) == (502, True)
 
 
 @pytest.mark.parametrize("way", LONG)
@@ -421,21 +404,14 @@ async def test_long_result_of_a_tool_fails_its_call(
 
 
 @pytest.mark.parametrize(
-    ("site", "auth", "ids"),
-    [
-        (None, "oauth", ["agui_mcp.W001"]),
-        ("http://us.example", "oauth", ["agui_mcp.W001"]),
-        (SITE, "oauth", []),
-        (None, None, []),
-    ],
+    ("site", "auth", "is_fine"),
+    [(None, "oauth", False), ("http://us.example", "oauth", False), (SITE, "oauth", True), (None, None, True)],
 )
-def test_deployment_without_a_fixed_address_is_found(
-    project: Project, site: str | None, auth: str | None, ids: list[str]
-):
+def test_deployment_without_a_fixed_address_is_found(project: Project, site: str | None, auth: Any, is_fine: bool):
     project.set(SITE_URL=site)
     project.configure(shop={"url": "https://shop.example/mcp", "auth": auth})
-    found = [message.id for message in run_checks(include_deployment_checks=True)]
-    assert [each for each in found if each.startswith("agui_mcp")] == ids
+    found = {message.id for message in run_checks(include_deployment_checks=True)}
+    assert ("agui_mcp.W001" in found) is not is_fine
 
 
 def test_menu_has_the_page(project: Project):

@@ -143,9 +143,8 @@ async def test_reading_changes_nothing_and_is_for_nobody_else(user: Any, other: 
             for query in ("", "?do=approve", f"?do=deny&shown={version_of(question)}"):
                 response = await getattr(person.http, verb)(address + query)
                 assert response.status_code == 200
-        assert response["Cache-Control"] == "no-store"
-        assert response["X-Frame-Options"] == "DENY"
-        assert response["Referrer-Policy"] == "same-origin"
+        secure = {"Cache-Control": "no-store", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin"}
+        assert secure.items() <= dict(response.items()).items()
         nobody = await AsyncClient().get(address, headers={"sec-fetch-mode": "navigate"})
         assert nobody["Location"] == f"/sign-in/?next={address}"
         assert (await AsyncClient().get(address)).status_code == 401
@@ -157,9 +156,7 @@ async def test_reading_changes_nothing_and_is_for_nobody_else(user: Any, other: 
         assert (await person.http.get(address, headers=basic)).status_code == 200
         assert (await AsyncClient().get(address, headers=basic)).status_code == 401
     assert str(question.pk) not in (await stranger.http.get(PAGE)).content.decode()
-    theirs, unknown = [
-        await stranger.http.get(f"{PAGE}{pk}/") for pk in (question.pk, "6f8a1f0e-0000-4000-8000-000000000000")
-    ]
+    theirs, unknown = [await stranger.http.get(f"{PAGE}{pk}/") for pk in (question.pk, UUID(int=1))]
     assert theirs.status_code == unknown.status_code == 404
     assert theirs.content == unknown.content
     assert other.username in theirs.content.decode()

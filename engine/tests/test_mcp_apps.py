@@ -21,13 +21,9 @@ from agui.contrib.mcp.servers import AppDomains, read_servers
 from agui.lazy_import import LazyImport
 from agui.models import AuditRecord
 from agui.testing import call, say
-from tests import mcp_server
 from tests.app_server import HTML, OTHER_URI, URI, Shop, build_app_server
 from tests.conftest import results_of
-from tests.connecting import Project
-from tests.serving import serving
-
-pytestmark = pytest.mark.django_db(transaction=True)
+from tests.connecting import Project, http_server
 
 APPS = "/agent/mcp/apps/"
 INVALID = {"error": "Invalid or expired requestState"}
@@ -45,14 +41,8 @@ class Site:
 
     @asynccontextmanager
     async def open(self, apps: Any = True, **more: Any) -> AsyncIterator[None]:
-        async with (
-            mcp_server.http_application(build_app_server(self.shop)) as application,
-            mcp_server.http_application(mcp_server.build_server("other")) as other,
-            serving(application) as url,
-            serving(other) as other_url,
-        ):
-            shop = {"url": f"{url}/mcp", "apps": apps}
-            self.project.configure(shop=shop, other={"url": f"{other_url}/mcp", "apps": True})
+        async with http_server(server=build_app_server(self.shop)) as url, http_server() as other:
+            self.project.configure(shop={"url": url, "apps": apps}, other={"url": other, "apps": True})
             self.project.settings.AGUI = {**self.project.settings.AGUI, **more}
             self.llm = self.project.script(call("shop_orders", customer="Ada", _id="c1"), say("Done."))
             yield

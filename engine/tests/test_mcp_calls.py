@@ -6,6 +6,7 @@ import random
 from collections.abc import AsyncIterator
 from enum import Enum
 from typing import Any, Literal
+from unittest.mock import AsyncMock
 from uuid import uuid4
 
 import pytest
@@ -316,10 +317,7 @@ async def test_a_client_of_2025_or_without_tasks_has_none(caller: Caller):
     [(MCPError(-32011, "Not now"), -32011, "Not now"), (OSError("a secret"), -32603, "Nobody knows whether")],
 )
 async def test_a_failure_of_the_server_is_an_error(caller: Caller, monkeypatch: Any, error: Any, code: int, words: str):
-    async def break_down(*args: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(gate, "record_call", break_down)
+    monkeypatch.setattr(gate, "record_call", AsyncMock(side_effect=error))
     failed = await caller.settled(await caller.task("last"))
     assert (failed["status"], failed["error"]["code"]) == ("failed", code)
     assert words in failed["error"]["message"]

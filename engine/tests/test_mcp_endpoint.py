@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import pytest
 from django.contrib import admin
-from django.contrib.auth.models import Permission
 from django.core.exceptions import ImproperlyConfigured, ObjectDoesNotExist
 from django.http import Http404
 from django.urls import path
@@ -32,7 +31,18 @@ from agui.models import AuditRecord
 from agui.runs.shutdown import calls, end_runs
 from agui.testing import Response, ScriptedModel, collect, say, wait
 from tests import pages, urls
-from tests.calling import ENDPOINT, JSON, client_of, mcp_client, person_of, serve_last, serve_tools, site, text_of
+from tests.calling import (
+    ENDPOINT,
+    JSON,
+    client_of,
+    mcp_client,
+    permit,
+    person_of,
+    serve_last,
+    serve_tools,
+    site,
+    text_of,
+)
 from tests.conftest import Client, run_input, script
 from tests.serving import serve_to_mcp
 
@@ -43,11 +53,6 @@ ECHO = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 
 def mounted(settings: Any) -> None:
     settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}}
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(urls.view)})
-
-
-async def permit(user: Any) -> None:
-    permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
-    await user.user_permissions.aadd(permission)
 
 
 # --- What the official client sees
@@ -277,12 +282,6 @@ async def terms() -> str:
     return "Be kind."
 
 
-@resource(registry, "shop://logo", mime_type="image/png")
-def logo() -> bytes:
-    """The logo."""
-    return b"\x89PNG"
-
-
 @resource(registry, "shop://files/{name}")
 def file(name: str) -> BinaryContent | None:
     """A file."""
@@ -307,22 +306,15 @@ def find_order(number: int) -> Order:
     return Order(number, "ada")
 
 
-@tool(registry, idempotent=True, open_world=True)
-def mail(text: str) -> str:
-    """Send mail."""
-    return "sent"
-
-
 @tool(registry)
 def wrong() -> Order:
     """Return what was not promised."""
     return "no order"  # type: ignore[return-value]
 
 
-@tool(registry)
-def long() -> str:
-    """Return too much."""
-    return "x" * 10_000
+resource(registry, "shop://logo", name="logo", description="The logo.", mime_type="image/png")(lambda: b"\x89PNG")
+registry.add(lambda: "sent", name="mail", description="Send mail.", idempotent=True, open_world=True)
+registry.add(lambda: "x" * 10_000, name="long", description="Return too much.")
 
 
 @pytest.fixture(params=["auto", "legacy"])
@@ -469,26 +461,20 @@ async def test_long_lists_have_pages(user: Any, settings: Any):
 # --- Mistakes
 
 
-@pytest.mark.parametrize(
-    ("uri", "message"),
-    [
+def test_mistakes_are_named():
+    for uri, message in (
         ("orders/{number}", "write an address"),
         ("shop://orders/{id}", "placeholders and the parameters"),
         ("shop://orders", "placeholders and the parameters"),
-    ],
-)
-def test_a_mistake_in_a_resource_names_its_cure(uri: str, message: str):
-    with pytest.raises(ValueError, match=message):
-        resource(ToolRegistry(), uri)(order)
-
-
-def test_other_mistakes_are_named():
+    ):
+        with pytest.raises(ValueError, match=message):
+            resource(ToolRegistry(), uri)(order)
     with pytest.raises(TypeError, match="@resource lacks the registry"):
         resource("shop://terms", "x")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="registered twice"):
         resource(registry, "shop://terms", name="two", description="Two")(lambda: "")
     with pytest.raises(ValueError, match="keep the one that is true"):
-        tool(ToolRegistry(), destructive=True, read_only=True)(logo)
+        tool(ToolRegistry(), destructive=True, read_only=True)(terms)
 
 
 # --- The manual

@@ -16,6 +16,7 @@ from django.test import Client as Browser
 from django.urls import path
 from mcp.server.mcpserver import MCPServer
 from mcp.types import Tool, ToolAnnotations
+from pytest_django.asserts import assertContains, assertNotContains
 
 from agui.contrib.mcp import connections, pins
 from agui.contrib.mcp.models import RemoteAccount, RemoteClient, RemoteTool
@@ -23,9 +24,8 @@ from agui.contrib.mcp.servers import Server
 from agui.models import AuditRecord
 from agui.testing import call, say
 from tests import urls
-from tests.connecting import Project
-from tests.mcp_server import READ_ONLY, http_application
-from tests.serving import serving
+from tests.connecting import Project, http_server
+from tests.mcp_server import READ_ONLY
 
 SHOP = Server(name="shop", url="https://shop.example/mcp")
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string", "description": "What to say."}}}
@@ -109,7 +109,7 @@ urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
 
 
 @pytest.mark.parametrize("may", [True, False])
-def test_admin_accepts(user: Any, settings: Any, django_user_model: Any, may: bool):
+def test_admin_accepts(user: Any, settings: Any, may: bool):
     settings.ROOT_URLCONF = __name__
     choose(tool())
     choose(tool(description="Other <b>words</b>."))
@@ -120,26 +120,22 @@ def test_admin_accepts(user: Any, settings: Any, django_user_model: Any, may: bo
     user.user_permissions.set(Permission.objects.filter(codename__in=wanted))
     browser = Browser()
     browser.force_login(user)
-    shown = browser.get(f"/admin/agui_mcp/remotetool/{waiting.pk}/change/").content.decode()
-    assert "Other &lt;b&gt;words&lt;/b&gt;." in shown
+    shown = browser.get(f"/admin/agui_mcp/remotetool/{waiting.pk}/change/")
+    assertContains(shown, "Other &lt;b&gt;words&lt;/b&gt;.")
     form = {"action": "accept", "_selected_action": [waiting.pk]}
     assert browser.post("/admin/agui_mcp/remotetool/", form).status_code in (302, 200)
     assert choose(tool(description="Other <b>words</b>.")) == (["say"] if may else [])
     assert LogEntry.objects.count() == int(may)
 
 
-def test_admin_shows_no_secrets(user: Any, settings: Any, admin_user: Any):
+def test_admin_shows_no_secrets(user: Any, settings: Any, admin_client: Browser):
     settings.ROOT_URLCONF = __name__
     sealed = {"tokens": "sealed-1", "attempt": "sealed-2", "state": "sealed-3"}
     account = RemoteAccount.objects.create(user=user, server="shop", **sealed)
     client = RemoteClient.objects.create(server="shop", redirect_uri="https://us.example/", registration="sealed-4")
-    browser = Browser()
-    browser.force_login(admin_user)
     for name, row in (("remoteaccount", account), ("remoteclient", client)):
         for page in ("", f"{row.pk}/change/", f"{row.pk}/delete/"):
-            answer = browser.get(f"/admin/agui_mcp/{name}/{page}")
-            assert answer.status_code == 200
-            assert "sealed-" not in answer.content.decode()
+            assertNotContains(admin_client.get(f"/admin/agui_mcp/{name}/{page}"), "sealed-")
 
 
 async def test_model_does_not_read_a_changed_definition_and_the_audit_trail_says_so(
@@ -150,8 +146,8 @@ async def test_model_does_not_read_a_changed_definition_and_the_audit_trail_says
     server.add_tool(lambda: "said", "say", description="Say it.", annotations=READ_ONLY)
     client = project.client
     llm = project.script(say("Hi."), call("shop_say", _id="c1"), say("Gone."), say("Back."))
-    async with http_application(server) as application, serving(application) as url:
-        project.configure(shop={"url": f"{url}/mcp"})
+    async with http_server(server=server) as url:
+        project.configure(shop={"url": url})
         await client.run("Hi")
         assert [*llm.requests[0].tools] == ["shop_say"]
         server.remove_tool("say")

@@ -32,7 +32,7 @@ from agui.testing import Chat, call, event_types, say
 from tests import mcp_server
 from tests.clock import Clock
 from tests.conftest import Client, decision, results_of
-from tests.connecting import Project
+from tests.connecting import Project, http_server
 from tests.serving import CUT, serving
 from tests.wire import check_stream
 
@@ -42,16 +42,6 @@ STDIO = {"command": sys.executable, "args": [SCRIPT]}
 
 def away(events: list[dict[str, Any]]) -> list[list[str]]:
     return [event["value"]["servers"] for event in events if event.get("name") == "servers_away"]
-
-
-@asynccontextmanager
-async def http_server(around: Any = None, server: MCPServer | None = None) -> AsyncIterator[str]:
-    """A server on a port of its own; `around` wraps its application."""
-    async with (
-        mcp_server.http_application(server or mcp_server.build_server(), around) as application,
-        serving(application) as url,
-    ):
-        yield f"{url}/mcp"
 
 
 class Traffic:

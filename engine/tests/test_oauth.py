@@ -10,7 +10,6 @@ pytest.importorskip("oauth2_provider")
 
 import httpx2
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import Permission
 from django.core.exceptions import ImproperlyConfigured
 from django.core.handlers.asgi import ASGIHandler
 from django.urls import resolve
@@ -19,6 +18,7 @@ from mcp import Client as McpClient
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
+from mcp_message import TASKS
 from oauth2_provider.models import AccessToken, Application, RefreshToken
 
 from agui import ToolRegistry, conf
@@ -29,8 +29,8 @@ from agui.contrib.oauth.conf import OauthSettings
 from agui.contrib.oauth.scopes import needed_scopes
 from agui.models import AuditRecord
 from tests import urls
-from tests.calling import person_of
-from tests.conftest import Client
+from tests.calling import permit, person_of, raw_of
+from tests.conftest import Client, query_of
 from tests.hosting import (
     CALLBACK,
     CLAUDE,
@@ -44,7 +44,7 @@ from tests.hosting import (
     open_doors,
     text_of,
 )
-from tests.serving import query_of, serving
+from tests.serving import serving
 
 pytestmark = pytest.mark.database
 
@@ -195,10 +195,12 @@ async def test_result_is_told_to_hosts_that_may_still_make_the_call(host: Host):
     await person.decide(question)
     about = {name: getattr(question, name) for name in ("caller", "scope", "tool_name", "expires_at")}
     task = await ClientTask.objects.acreate(state="waiting", question=question, **about)
+    raw = await raw_of(None, TASKS)
 
     async def told() -> tuple[str, Any]:
         status = (await host.call("approval_status", {"id": approval["id"]})).json()["result"]
-        answer = (await host.send_2026("tasks/get", str(task.pk), taskId=str(task.pk))).json()
+        raw.token = {"authorization": f"Bearer {host.token}"}
+        answer = await raw.send("tasks/get", str(task.pk), taskId=str(task.pk))
         return status["content"][0]["text"], answer.get("result", {}).get("status")
 
     assert await told() == ("wiped all", "completed")
@@ -210,7 +212,7 @@ async def test_scope_gives_nothing_that_the_user_may_not(host: Host):
     await host.connect()
     refused = await host.call("inspect")
     assert b"Unknown tool" in refused.content
-    await host.user.user_permissions.aadd(await view_run())
+    await permit(host.user)
     assert text_of(await host.call("inspect")) == "all is well"
     await host.user.user_permissions.aclear()
     assert b"Unknown tool" in (await host.call("inspect")).content
@@ -224,13 +226,9 @@ def groups(host: Host, settings: Any) -> None:
     settings.AGUI = {**settings.AGUI, "OAUTH": {"GROUPS": GROUPS}}
 
 
-async def view_run() -> Permission:
-    return await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
-
-
 @pytest.mark.usefixtures("groups")
 async def test_group_of_tools_is_a_scope_of_its_own(host: Host, settings: Any):
-    await host.user.user_permissions.aadd(await view_run())
+    await permit(host.user)
     everything = "tools:read tools:write tools:work"
     assert f'scope="{everything}"' in (await host.call("ping"))["WWW-Authenticate"]
     assert (await document(host, "oauth-protected-resource/agent/mcp/"))["scopes_supported"] == everything.split()
@@ -250,7 +248,7 @@ async def test_group_of_tools_is_a_scope_of_its_own(host: Host, settings: Any):
     await host.user.user_permissions.aclear()
     assert b"Unknown tool" in (await host.call("inspect")).content
     assert (await host.connect(write=False, scope="tools:read tools:work"))["scope"] == "tools:read"
-    await host.user.user_permissions.aadd(await view_run())
+    await permit(host.user)
     assert (await host.call("inspect")).status_code == 403
 
 

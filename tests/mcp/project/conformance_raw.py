@@ -194,10 +194,10 @@ async def prompt_with_image(ctx: Any, params: Any) -> Any:
     return prompt(types.ImageContent(type="image", data=PNG, mime_type="image/png"))
 
 
-PROMPTS: dict[str, tuple[Raw, list[str]]] = {
-    "test_input_required_result_prompt": (required_prompt, []),
-    "test_prompt_with_embedded_resource": (prompt_with_resource, ["resourceUri"]),
-    "test_prompt_with_image": (prompt_with_image, []),
+PROMPTS: dict[str, Raw] = {
+    "test_input_required_result_prompt": required_prompt,
+    "test_prompt_with_embedded_resource": prompt_with_resource,
+    "test_prompt_with_image": prompt_with_image,
 }
 
 
@@ -230,15 +230,11 @@ class RawServer(ToolServer):
 
         async def prompts(ctx: Any, params: Any) -> Any:
             listed = await list_prompts(ctx, params)
-            raw = []
-            for name, (_, arguments) in PROMPTS.items():
-                needed = [types.PromptArgument(name=argument, required=True) for argument in arguments]
-                raw.append(types.Prompt(name=name, description=name, arguments=needed))
+            raw = [types.Prompt(name=name, description=name) for name in PROMPTS]
             return listed.model_copy(update={"prompts": [*listed.prompts, *raw]})
 
         async def get(ctx: Any, params: Any) -> Any:
-            handler, _ = PROMPTS.get(params.name, (get_prompt, []))
-            return await handler(ctx, params)
+            return await PROMPTS.get(params.name, get_prompt)(ctx, params)
 
         for method, params_type, handler in (
             ("tools/list", types.PaginatedRequestParams, tools),
