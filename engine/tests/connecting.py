@@ -5,14 +5,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from mcp.server.mcpserver import MCPServer
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.contrib.mcp import connections
-from agui.testing import ScriptedModel
+from agui.testing import ScriptedModel, call, say
 from tests import urls
-from tests.conftest import Client
+from tests.conftest import Client, results_of
 from tests.mcp_server import build_server, http_application
 from tests.serving import serving
 
@@ -44,6 +45,12 @@ class Project:
         # The other routes are those of an agent without these tools.
         self.settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view), *urls.urlpatterns]})
         return llm
+
+    async def call(self, name: str, **arguments: Any) -> Any:
+        """What the model is told of a call that it makes in a thread of its own."""
+        llm = self.script(call(name, _id="c1", **arguments), say("Done."))
+        await self.client.run("Go", thread=str(uuid4()))
+        return results_of(llm.requests[1])["c1"]
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ import random
 from collections.abc import AsyncIterator
 from enum import Enum
 from typing import Any, Literal
-from unittest.mock import AsyncMock
+from unittest.mock import AsyncMock, MagicMock, Mock
 from uuid import uuid4
 
 import pytest
@@ -124,11 +124,7 @@ async def test_who_has_no_forms_is_asked_no_question(user: Any):
 
 @pytest.mark.database
 async def test_an_answer_may_reach_another_process(user: Any, monkeypatch: pytest.MonkeyPatch):
-    class Elsewhere(dict[Any, Any]):
-        def get(self, key: Any, default: Any = None) -> Any:
-            return None
-
-    monkeypatch.setattr(forms, "_arrivals", Elsewhere())
+    monkeypatch.setattr(forms, "_arrivals", MagicMock(get=lambda key: None))
     async with client_of(user, "legacy", lambda _: ACCEPTED) as client:
         assert text_of(await client.call_tool("pay", {"amount": 5})) == "paid 5"
 
@@ -342,21 +338,19 @@ async def test_an_answer_counts_for_its_own_task_alone(caller: Caller):
 
 async def test_a_cancelled_call_is_recorded_whenever_the_cancelling_comes(caller: Caller, monkeypatch: Any):
     """A client can't cancel the record of what it has done."""
-    recording, go_on = asyncio.Event(), asyncio.Event()
+    recording, record = Gate(), gate.record_call
 
     async def slow(*args: Any) -> None:
-        recording.set()
-        await go_on.wait()
+        await recording.passed()
         await record(*args)
 
-    record = gate.record_call
     monkeypatch.setattr(gate, "record_call", slow)
     key = await caller.task("last")
     caller.held.opened.set()
-    await recording.wait()
+    await recording.reached.wait()
     await caller.ask("cancel", key)
     await asyncio.sleep(0.2)
-    go_on.set()
+    recording.opened.set()
     assert (await caller.settled(key))["status"] == "completed"
     assert await audited() == [("last", "success", "")]
 
@@ -371,9 +365,7 @@ async def test_a_task_of_a_dead_process_has_failed(caller: Caller):
     assert "Nobody knows whether the tool has acted" in told["statusMessage"]
 
 
-async def test_a_process_that_nobody_can_ask_about_is_dead_when_its_time_is_over(
-    caller: Caller, clock: Any, settings: Any
-):
+async def test_a_process_elsewhere_is_dead_when_its_time_is_over(caller: Caller, clock: Any, settings: Any):
     settings.AGUI = {**settings.AGUI, "RUN_TIMEOUT_SECONDS": 100}
     key = await caller.task("last")
     await caller.settled(key)
@@ -405,9 +397,7 @@ async def test_who_has_too_many_tasks_waits_as_others_do(caller: Caller, monkeyp
     assert text_of(await second) == "at last"
 
 
-async def test_a_result_is_encrypted_and_kept_for_a_day_unless_it_is_giant(
-    caller: Caller, monkeypatch: Any, clock: Any
-):
+async def test_a_result_is_encrypted_and_kept_for_a_day(caller: Caller, monkeypatch: Any, clock: Any):
     monkeypatch.setattr(approvals, "MAX_RESULT_BYTES", 1000)
     giant = await caller.settled(await caller.task("last", text="x" * 2000))
     assert text_of(giant["result"]) == "The result is too large to be kept."
@@ -418,6 +408,17 @@ async def test_a_result_is_encrypted_and_kept_for_a_day_unless_it_is_giant(
     assert not await ClientTask.outdated().aexists()
     clock.advance(2 * 3600)
     assert await ClientTask.outdated().acount() == 2
+
+
+async def test_a_result_that_can_not_be_kept_is_logged(caller: Caller, monkeypatch: Any, caplog: Any):
+    monkeypatch.setattr(task_rows, "should_be_cancelled", Mock(side_effect=OSError))
+    key = await caller.task("last")
+    await asyncio.sleep(0.1)
+    assert (await caller.settled(key))["status"] == "completed"
+    monkeypatch.setattr(task_rows, "settle", Mock(side_effect=OSError))
+    caller.held.opened.clear()
+    await caller.settled(await caller.task("last"))
+    assert "Keeping the result of MCP task" in caplog.text
 
 
 async def test_the_client_that_leaves_before_its_handle_loses_nothing_else(caller: Caller):

@@ -86,12 +86,10 @@ async def test_tools_of_a_process_and_of_a_url_are_called(project: Project):
 
 
 async def test_an_older_server_is_spoken_to_over_sse(project: Project):
-    llm = project.script(call("old_add", a=1, b=2, _id="c1"), say("Done."))
     async with serving(mcp_server.build_server().sse_app()) as url:
         project.configure(old={"type": "sse", "url": f"{url}/sse"})
-        await project.client.run("Add")
+        assert (await project.call("old_add", a=1, b=2)).content == "3"
         await connections.close_all()
-    assert results_of(llm.requests[1])["c1"].content == "3"
 
 
 @pytest.mark.nightly
@@ -116,25 +114,21 @@ async def test_a_server_is_started_once_for_all_runs_and_ends_with_the_project(p
 async def test_a_tool_that_is_new_is_found(project: Project, monkeypatch: Any):
     monkeypatch.setattr(connections, "FAR_SECONDS", 0.0)
     server = mcp_server.build_server()
-    llm = project.script(say("Hi."), call("one_grown", _id="c1"), say("Big."))
     project.set(PIN="off")
     async with http_server(server=server) as url:
         project.configure(one={"url": url})
-        await project.client.run("Hi")
+        assert (await project.call("one_add", a=1, b=1)).content == "2"
         server.add_tool(lambda: "grown", "grown", description="Answer.", annotations=mcp_server.READ_ONLY)
-        await project.client.run("Grow")
-    assert results_of(llm.requests[2])["c1"].content == "grown"
+        assert (await project.call("one_grown")).content == "grown"
 
 
 async def test_of_two_tools_with_one_name_the_first_is_kept(project: Project):
     first, second = MCPServer("first"), MCPServer("second")
     first.add_tool(lambda: "first", "b_c", description="Answer.", annotations=mcp_server.READ_ONLY)
     second.add_tool(lambda: "second", "c", description="Answer.", annotations=mcp_server.READ_ONLY)
-    llm = project.script(call("a_b_c", _id="c1"), say("Done."))
     async with http_server(server=first) as one, http_server(server=second) as two:
         project.configure(a={"url": one}, a_b={"url": two})
-        await project.client.run("Call")
-    assert results_of(llm.requests[1])["c1"].content == "first"
+        assert (await project.call("a_b_c")).content == "first"
 
 
 async def test_each_call_ends_in_its_own_way(project: Project):
