@@ -17,7 +17,7 @@ OF_DATABASES = files(
     "test_erasure.py",
     "test_fast_sql.py",
     "test_mcp_approvals.py",
-    "test_mcp_forms.py",
+    "test_mcp_calls.py",
     "test_notifications.py",
     "test_patience.py",
     "test_marks.py",

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from queue import Queue
@@ -14,9 +15,9 @@ from urllib.parse import urlencode
 
 import guide
 import pytest
-from cache import cached, python_with
-from conftest import MANUAL, ROOT
-from pages import Page, expect
+from cache import cached
+from conftest import MANUAL, ROOT, npm_install
+from pages import Browser, Page, expect
 from postgresql import PostgreSQL
 from servers import Client, LiveProject, Quiet, answering, free_port, project_environment, serve
 from test_mcp_conformance import suite  # noqa: F401
@@ -25,7 +26,6 @@ from test_mcp_conformance import suite  # noqa: F401
 pytestmark = [pytest.mark.clients, pytest.mark.nightly]
 
 STEPS = guide.sections(MANUAL / "connect-hosts.md")["Three steps"]
-FASTMCP = "fastmcp>=4.2,<5"
 ALLAUTH = "django-allauth>=65,<66"
 WITH_ALLAUTH = """
 from config.settings import *
@@ -96,11 +96,6 @@ class Person:
             return str(answer.headers["Location"])
 
 
-@pytest.fixture
-def person(site: LiveProject) -> Person:
-    return Person(site)
-
-
 def read_until(process: subprocess.Popen[str], beginning: str) -> str:
     assert process.stdout
     seen = []
@@ -117,25 +112,19 @@ def sign_in(page: Page, site: LiveProject) -> None:
     page.get_by_label("Password").press("Enter")
 
 
-@pytest.fixture(params=["fastmcp", "typescript"])
-def client(request: pytest.FixtureRequest, suite: list[str], tmp_path: Path) -> list[str | Path]:  # noqa: F811
-    """The command of a client: its program signs in and calls."""
-    if request.param == "fastmcp":
-        return [python_with("fastmcp", FASTMCP), ROOT / "tests/mcp/sign_in_fastmcp.py"]
-    (tmp_path / "node_modules").symlink_to(Path(suite[0]).parents[2])
-    return [suite[0], shutil.copy(ROOT / "tests/mcp/sign_in_typescript.mjs", tmp_path)]
-
-
-def test_other_peoples_clients_sign_in_and_wait_for_a_person(
-    client: list[str | Path],
+def test_the_typescript_client_signs_in_and_waits_for_a_person(
+    suite: list[str],  # noqa: F811
     site: LiveProject,
     landing: ThreadingHTTPServer,
     new_page: Callable[..., Page],
+    tmp_path: Path,
 ):
-    """Each registers itself, a person agrees in Chromium, and decides there on two calls."""
+    """It registers itself, a person agrees in Chromium, and decides there on two calls."""
+    (tmp_path / "node_modules").symlink_to(Path(suite[0]).parents[2])
+    client = [suite[0], shutil.copy(ROOT / "tests/mcp/sign_in_typescript.mjs", tmp_path)]
     command = [*client, f"{site.url}/mcp", f"{landing.url}/callback"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, env=project_environment(BROWSER="echo open %s"), **pipes) as running:
+    with subprocess.Popen(command, env=project_environment(), **pipes) as running:
         stdin = running.stdin
         assert stdin
 
@@ -146,8 +135,7 @@ def test_other_peoples_clients_sign_in_and_wait_for_a_person(
         page = new_page(read_until(running, "open "))
         sign_in(page, site)
         page.get_by_role("button", name="Allow").click()
-        if "fastmcp" not in str(client[1]):  # That one waits at an address of its own.
-            tell(landing.landed.get(timeout=60))
+        tell(landing.landed.get(timeout=60))
         assert "Call the landlord" in read_until(running, "called ")
         for decision in ("Approve", "Deny"):
             page.goto(read_until(running, "decide "))
@@ -165,46 +153,19 @@ def test_other_peoples_clients_sign_in_and_wait_for_a_person(
     ]
 
 
-def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, person: Person, tmp_path: Path):  # noqa: F811
+def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, tmp_path: Path):  # noqa: F811
     """The scenarios of the official suite: the metadata, and a grant with PKCE and a resource."""
     site.manage("shell", "-c", REGISTERED)
     port = free_port()
     command = [*suite, "authorization", "--url", site.url, "--client-id", "registered", "--port", str(port)]
     command += ["--resource", f"{site.url}/mcp", "-o", str(tmp_path)]
-    with subprocess.Popen(
-        command, env=project_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as running:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, env=project_environment(), **pipes) as running:
         page = f"{site.url}/oauth/authorize"
-        landed = person.agree(page + read_until(running, page))
+        landed = Person(site).agree(page + read_until(running, page))
         Client(port).fetch("GET", landed.removeprefix(f"http://127.0.0.1:{port}"))
         printed, _ = running.communicate(timeout=60)
     assert running.returncode == 0, printed
-
-
-def question_of(live: LiveProject, landing: ThreadingHTTPServer) -> str:
-    """The address at which a host asks the person."""
-    asks = {
-        "response_type": "code",
-        "client_id": "registered",
-        "redirect_uri": f"{landing.url}/callback",
-        "scope": "tools:read tools:write",
-        "code_challenge": "x" * 43,
-        "code_challenge_method": "S256",
-        "resource": f"{live.url}/mcp",
-    }
-    return f"{live.url}/oauth/authorize?{urlencode(asks)}"
-
-
-def test_the_page_leads_back_to_the_host_in_a_browser(site: LiveProject, landing: ThreadingHTTPServer, new_page):
-    """Its policy must not stop the redirect after the form, and it needs no script."""
-    site.manage("shell", "-c", REGISTERED)
-    page = new_page(question_of(site, landing), java_script_enabled=False)
-    sign_in(page, site)
-    expect(page.get_by_text("a program on your own device")).to_be_visible()
-    page.get_by_role("checkbox").uncheck()
-    page.get_by_role("button", name="Allow").click()
-    expect(page.get_by_text("Landed")).to_be_visible()
-    assert "code=" in page.url
 
 
 @pytest.fixture(scope="session")
@@ -218,13 +179,22 @@ def allauth() -> Path:
 
 
 def test_accounts_of_allauth_sign_in(allauth: Path, site: LiveProject, landing: ThreadingHTTPServer, new_page):
-    """Its login page leads to the question, also for somebody who registers first."""
+    """Its login page leads to the question, also for somebody who registers first. No page needs a script."""
     (site.path / "allauth_settings.py").write_text(WITH_ALLAUTH)
     (site.path / "allauth_urls.py").write_text(ROUTES_OF_ALLAUTH)
     settings = {"DJANGO_SETTINGS_MODULE": "allauth_settings", "PYTHONPATH": str(allauth)}
     with serve(site.path, **settings) as live:
         live.manage("shell", "-c", REGISTERED)
-        page = new_page(question_of(live, landing))
+        asks = {
+            "response_type": "code",
+            "client_id": "registered",
+            "redirect_uri": f"{landing.url}/callback",
+            "scope": "tools:read tools:write",
+            "code_challenge": "x" * 43,
+            "code_challenge_method": "S256",
+            "resource": f"{live.url}/mcp",
+        }
+        page = new_page(f"{live.url}/oauth/authorize?{urlencode(asks)}", java_script_enabled=False)
         expect(page).to_have_url(re.compile("/members/login/"))
         page.get_by_role("link", name="sign up", exact=True).click()
         page.get_by_label("Username").fill("grace")
@@ -232,6 +202,8 @@ def test_accounts_of_allauth_sign_in(allauth: Path, site: LiveProject, landing: 
             field.fill("hopper-1906")
         page.get_by_role("button", name="Sign Up").click()
         expect(page.get_by_text("grace")).to_be_visible()
+        expect(page.get_by_text("a program on your own device")).to_be_visible()
+        page.get_by_role("checkbox").uncheck()
         page.get_by_role("button", name="Allow").click()
         expect(page.get_by_text("Landed")).to_be_visible()
     assert "code=" in page.url
@@ -253,6 +225,92 @@ def landing() -> Iterator[ThreadingHTTPServer]:
         yield server
 
 
+# --- The official inspector, in Chromium: it signs in by itself, calls tools, reads, and shows a card as an app
+
+CARD = dict(guide.BLOCK.findall((MANUAL / "views.md").read_text().partition("\n## Buttons")[0]))
+
+
+@pytest.fixture(scope="session")
+def inspector() -> list[str | Path]:
+    """The command of the inspector, with a Node of its own, too."""
+    packages = npm_install(ROOT / "tests/mcp/inspector/package.json", "--ignore-scripts=false")
+    program = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+    return [packages / "node/bin/node", packages / program]
+
+
+@contextmanager
+def running(command: list[str | Path]) -> Iterator[str]:
+    """Run the inspector until the block ends; yields its address, with its key."""
+    ports = {"CLIENT_PORT": str(free_port()), "MCP_SANDBOX_PORT": str(free_port())}
+    environment = project_environment(MCP_INSPECTOR_SECRET_STORE="memory", MCP_AUTO_OPEN_ENABLED="false", **ports)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as process:
+        try:
+            yield "http://127" + read_until(process, "http://127")
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+def test_the_inspector_signs_in_asks_and_shows_a_card(
+    inspector: list[str | Path], site: LiveProject, browser: Browser, tmp_path: Path
+):
+    # The site, with the card of the manual
+    (site.path / "assistant/templates/assistant/task_card.html").write_text(CARD["html"])
+    with (site.path / "assistant/tools.py").open("a") as tools:
+        tools.write(f"\n\n{CARD['python']}")
+    site.stop()
+    site.start()
+    servers = {"ours": {"type": "streamable-http", "url": f"{site.url}/mcp"}}
+    (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": servers}))
+    # Not by new_page: what the inspector's own page logs is no error of ours.
+    command = [*inspector, "--web", "--config", tmp_path / "servers.json"]
+    with running(command) as address, closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_role("switch").locator("xpath=..").click()
+        sign_in(page, site)
+        page.get_by_role("button", name="Allow").click()
+        expect(page.get_by_text("Connected", exact=True)).to_be_visible()
+        page.get_by_text("Tools", exact=True).first.click()
+        page.get_by_role("button", name="add_task").click()
+        page.get_by_role("textbox", name="title").fill("Call the landlord")
+        page.get_by_role("button", name="Execute Tool").click()
+        expect(page.get_by_text("Call the landlord").last).to_be_visible()
+        decide(page, "Approve")
+        expect(page.get_by_text("Deleted 0 finished tasks.")).to_be_visible()
+        decide(page, "Deny")
+        expect(page.get_by_text("The user denied this. Nothing was done.")).to_be_visible()
+        page.get_by_text("Prompts", exact=True).first.click()
+        page.get_by_text("Plan my day", exact=True).click()
+        expect(page.get_by_text("Look at my open tasks").last).to_be_visible()
+        page.get_by_text("Resources", exact=True).first.click()
+        page.get_by_text("Open tasks", exact=True).click()
+        expect(page.get_by_role("listitem").get_by_text("Call the landlord").first).to_be_visible()
+        page.get_by_text("Apps", exact=True).first.click()
+        page.get_by_role("button", name="Show one of the user's tasks").click()
+        newest = site.manage("shell", "-c", "from assistant.models import Task; print(Task.objects.latest('pk').pk)")
+        page.get_by_role("textbox", name="task_id").fill(newest.split()[-1])
+        page.get_by_role("button", name="Open App").click()
+        card = page.frame_locator("iframe").frame_locator("iframe")
+        expect(card.get_by_role("heading")).to_have_text("Call the landlord")
+        card.get_by_role("button", name="Complete it").click()
+        expect(card.get_by_role("status")).to_have_text("Done: Call the landlord")
+
+
+def decide(page: Page, decision: str) -> None:
+    """Call a tool that waits, and decide on the page to which the inspector leads."""
+    page.get_by_role("button", name="list_tasks").click()  # The form comes back with another tool.
+    page.get_by_role("button", name="delete_finished_tasks").click()
+    page.get_by_role("button", name="Execute Tool").click()
+    with page.context.expect_page() as opened:
+        page.get_by_role("button", name="Open in Browser").click()
+    opened.value.get_by_role("button", name=decision).click()
+    expect(opened.value.get_by_role("status")).to_be_visible()
+    opened.value.close()
+    page.get_by_role("button", name="I've completed it").click()
+
+
 # --- This site as the client of another, with a second server of it as the other
 
 
@@ -261,8 +319,8 @@ from config.settings import *
 OAUTH2_PROVIDER = {"ACCESS_TOKEN_EXPIRE_SECONDS": 4}
 AGUI["MCP"] = {"CONFIG": "other.json"}
 """
-CALL_ON_AND_ON = """
-import asyncio, httpx2, time
+RENEW_ON_AND_ON = """
+import asyncio, time
 from django.contrib.auth import get_user_model
 from agui.contrib.mcp.accounts import tokens
 from agui.contrib.mcp.servers import configured_servers
@@ -270,18 +328,9 @@ from agui.contrib.mcp.servers import configured_servers
 async def main():
     user = await get_user_model().objects.aget()
     (server,) = configured_servers()
-    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    accept = {"Accept": "application/json, text/event-stream"}
-    seen, until = {}, time.monotonic() + 15
-    async with httpx2.AsyncClient() as http:
-        while time.monotonic() < until:
-            headers = await tokens.headers_of(user, server)
-            answer = await http.post(server.url, json=ping, headers={**dict(headers), **accept})
-            if answer.status_code == 401:  # It ended on its way.
-                headers = await tokens.headers_after_refusal(user, server, headers)
-                answer = await http.post(server.url, json=ping, headers={**dict(headers), **accept})
-            answer.raise_for_status()
-            seen[headers] = True
+    seen, until = set(), time.monotonic() + 15
+    while time.monotonic() < until:
+        seen.add(await tokens.headers_of(user, server))
     print(len(seen))
 
 asyncio.run(main())
@@ -311,6 +360,6 @@ def test_many_processes_renew_one_account(site: LiveProject, postgresql_server: 
             landed = person.agree(answer.headers["Location"])
         assert owner.browser.fetch("GET", landed.removeprefix(ours.url))[0] == 303
         with ThreadPoolExecutor(6) as processes:
-            seen = list(processes.map(lambda _: ours.manage("shell", "-c", CALL_ON_AND_ON), range(6)))
+            seen = list(processes.map(lambda _: ours.manage("shell", "-c", RENEW_ON_AND_ON), range(6)))
         assert all(int(printed.split()[-1]) >= 3 for printed in seen), "each has seen the token change"
         assert ours.manage("shell", "-c", STATE).split()[-3:] == ["True", "False", "1"]

@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import guide
@@ -14,7 +15,7 @@ import jwt
 import pytest
 from conftest import MANUAL
 from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from servers import Client, run_input, serve, text_of
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly]
@@ -69,10 +70,8 @@ def test_people_register_and_talk_to_the_agent(project):
         assert "list_tasks" in ask(visitor, **{"X-CSRFToken": visitor.cookies["csrftoken"]})
         assert visitor.fetch("GET", "/accounts/2fa/")[0] in {200, 302}
         assert send(visitor, "/accounts/logout/")[0] == 302
-        assert (
-            visitor.fetch("POST", "/agent/", run_input("hello"), {"X-CSRFToken": visitor.cookies["csrftoken"]})[0]
-            == 401
-        )
+        headers = {"X-CSRFToken": visitor.cookies["csrftoken"]}
+        assert visitor.fetch("POST", "/agent/", run_input("hello"), headers)[0] == 401
         assert send(visitor, "/accounts/login/", login="ada@example.com", password=PASSWORD)[0] == 302
         assert "/accounts/oidc/company/login/" in live.client().fetch("GET", "/accounts/login/")[1]
         with live.client().open("GET", "/admin/") as response:
@@ -81,27 +80,18 @@ def test_people_register_and_talk_to_the_agent(project):
             assert response.headers["Location"].startswith("/accounts/login/")
 
 
-@pytest.fixture
-def keys() -> tuple[str, str]:
-    """A private and a public key, as PEM."""
-    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    secret = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return secret.decode(), private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
-
-
-def test_a_token_of_the_identity_provider_is_checked(project, keys):
-    secret, public = keys
+def test_a_token_of_the_identity_provider_is_checked(project):
+    secret, other = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
+    public = secret.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
     with serve(project(TOKENS), JWT_PUBLIC_KEY=public) as live:
         good = {"sub": live.username, "aud": "assistant", "exp": time.time() + 600}
 
-        def status(key: str = secret, **changes: object) -> int:
+        def status(key: Any = secret, **changes: object) -> int:
             token = jwt.encode({**good, **changes}, key, "RS256")
             return Client(live.port, token).fetch("POST", "/agent/", run_input("hello"))[0]
 
         assert status() == 200
-        assert status(aud="another") == status(exp=time.time() - 60) == status(sub="nobody") == 401
-        other = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        assert status(other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()) == 401
+        assert status(aud="another") == status(exp=time.time() - 60) == status(sub="nobody") == status(other) == 401
         unsigned = jwt.encode(good, None, "none")
         assert Client(live.port, unsigned).fetch("POST", "/agent/", run_input("hello"))[0] == 401
         assert "list_tasks" in ask(live.client(live.token))

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import Permission
 from django.core.handlers.asgi import ASGIHandler
 from django.test import AsyncClient
 from mcp import Client as McpClient
@@ -28,6 +29,12 @@ PAGE = "/agent/mcp/approvals/"
 JSON = {"Accept": "application/json, text/event-stream"}
 FORMS = {"elicitation": {}}
 ACCEPTED = types.ElicitResult(action="accept", content={"approval": True})
+
+
+async def permit(user: Any) -> None:
+    """Let a user look at runs."""
+    permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
+    await user.user_permissions.aadd(permission)
 
 
 @asynccontextmanager

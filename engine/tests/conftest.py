@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
 import pytest
@@ -230,6 +231,11 @@ def run_input(text: str = "", *, thread: str = "t1", **body: Any) -> dict[str, A
     return {"threadId": thread, "runId": str(uuid4()), "protocolVersion": "1.0", "messages": messages, **body}
 
 
+def query_of(address: str) -> dict[str, str]:
+    """The query of an address to which a browser is sent."""
+    return dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
+
+
 @contextmanager
 def script(*answers: Any) -> Iterator[ScriptedModel]:
     """Let a script answer instead of a model."""
@@ -414,6 +420,23 @@ def other(transactional_db: None) -> Any:
 @pytest.fixture
 def client(user: Any) -> Client:
     return Client(user)
+
+
+@pytest.fixture
+async def project(client: Client, settings: Any, tmp_path: Path) -> AsyncIterator[Any]:
+    """A project that is connected with MCP servers of others, if it has the part `mcp`."""
+    connecting = importlib.import_module("tests.connecting")
+    yield connecting.Project(client, settings, tmp_path / "mcp.json")
+    await connecting.connections.close_all()
+
+
+@pytest.fixture
+def host(user: Any, settings: Any) -> Any:
+    """A host that the user may connect to the MCP endpoint, if the project has the part `oauth`."""
+    hosting = importlib.import_module("tests.hosting")
+    hosting.open_doors(settings)
+    hosting.known_client()
+    return hosting.Host(user)
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ import re
 import secrets
 from datetime import timedelta
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import urlencode
 
+import httpx2
 from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
 from django.test import AsyncClient
 from django.urls import include, path
 from django.utils import timezone
-from mcp_message import TASKS, message_of_2026
 from oauth2_provider.models import (
     get_access_token_model,
     get_application_model,
@@ -25,6 +25,7 @@ from oauth2_provider.models import (
 from agui import get_urls
 from agui.contrib.oauth import provider
 from tests import urls
+from tests.conftest import query_of
 
 SITE = "http://testserver"
 RESOURCE = f"{SITE}/agent/mcp/"
@@ -96,10 +97,8 @@ class Host:
         """What the browser gets after a decision of the user, who has seen the page."""
         page = await self.ask(**changes)
         assert page.status_code == 200, page.content
-        csrf = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.content.decode())
-        assert csrf
         scopes = (changes.get("scope") or self.asks["scope"]).split()
-        form = {"csrfmiddlewaretoken": csrf[1], "decision": decision, "scope": scopes if write else []}
+        form = {"decision": decision, "scope": scopes if write else [], **csrf_of(page.content.decode())}
         return await self.browser.post(self.question(**changes), form)
 
     async def get_code(self, **changes: Any) -> str:
@@ -107,34 +106,24 @@ class Host:
         assert answer.status_code == 302, answer.content
         return answered(answer)["code"]
 
-    async def post(self, path: str = "/oauth/token", **form: str | None) -> Any:
+    async def post(self, path: str = "/oauth/token", **form: Any) -> Any:
         sent = {name: value for name, value in form.items() if value is not None}
         return await self.http.post(path, urlencode(sent), content_type="application/x-www-form-urlencoded")
 
     async def redeem(self, code: str, **changes: str | None) -> Any:
-        form: dict[str, str | None] = {
-            "grant_type": "authorization_code",
-            "code": code,
-            "client_id": self.asks["client_id"],
-            "redirect_uri": self.asks["redirect_uri"],
-            "code_verifier": self.verifier,
-            "resource": RESOURCE,
-        }
+        own = {name: self.asks[name] for name in ("client_id", "redirect_uri", "resource")}
+        form = {"grant_type": "authorization_code", "code": code, "code_verifier": self.verifier, **own}
         return await self.post(**(form | changes))
 
     async def refresh(self, token: str, **changes: str | None) -> Any:
-        form: dict[str, str | None] = {
-            "grant_type": "refresh_token",
-            "refresh_token": token,
-            "client_id": self.asks["client_id"],
-        }
+        form = {"grant_type": "refresh_token", "refresh_token": token, "client_id": self.asks["client_id"]}
         return await self.post(**(form | changes))
 
     async def connect(self, **changes: Any) -> dict[str, Any]:
         """Go the whole way; returns the answer with the tokens."""
         response = await self.redeem(await self.get_code(**changes))
         assert response.status_code == 200, response.content
-        tokens: dict[str, Any] = json.loads(response.content)
+        tokens: dict[str, Any] = response.json()
         self.token = tokens["access_token"]
         return tokens
 
@@ -142,18 +131,9 @@ class Host:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         return await self.send_body(json.dumps(body), path, token)
 
-    async def send_2026(self, method: str, name: str, **params: Any) -> Any:
-        """Send a request of the newest protocol, as a host that takes tasks."""
-        body, headers = message_of_2026(method, name, params, TASKS)
-        return await self.send_body(json.dumps(body), headers=headers)
-
-    async def send_body(
-        self, body: str, path: str = "/agent/mcp/", token: str | None = None, headers: Any = None
-    ) -> Any:
-        headers = {"Accept": "application/json, text/event-stream", **(headers or {})}
-        if token is None:
-            token = self.token
-        if token:
+    async def send_body(self, body: str, path: str = "/agent/mcp/", token: str | None = None) -> Any:
+        headers = {"Accept": "application/json, text/event-stream"}
+        if token := self.token if token is None else token:
             headers["Authorization"] = f"Bearer {token}"
         return await self.http.post(path, body, content_type="application/json", headers=headers)
 
@@ -161,15 +141,47 @@ class Host:
         return await self.send("tools/call", name=name, arguments=arguments or {}, **where)
 
 
+class Visitor:
+    """A user who signs in at a site on a socket and agrees; `allows_changes` has an answer for each time."""
+
+    def __init__(self, *allows_changes: bool) -> None:
+        self.allows_changes = list(allows_changes)
+        self.landed = ""
+
+    async def visit(self, address: str) -> None:
+        async with httpx2.AsyncClient(follow_redirects=True) as browser:
+            page = await browser.get(address)
+            credentials = {"username": "ada", "password": "lovelace-1815"}
+            page = await browser.post(str(page.url), data=credentials | csrf_of(page.text))
+            form = {"decision": "allow", **csrf_of(page.text)}
+            if self.allows_changes.pop(0):
+                form["scope"] = "tools:write"
+            answer = await browser.post(str(page.url), data=form, follow_redirects=False)
+            self.landed = answer.headers["Location"]
+
+
+def csrf_of(page: str) -> dict[str, str]:
+    """The token of a page's form."""
+    found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
+    assert found, page
+    return {"csrfmiddlewaretoken": found[1]}
+
+
 def answered(response: Any) -> dict[str, str]:
     """What a redirect tells the host."""
-    return dict(parse_qsl(urlsplit(response["Location"]).query, keep_blank_values=True))
+    return query_of(response["Location"])
+
+
+def error_of(response: Any) -> str:
+    """The error of a request for tokens."""
+    assert response.status_code in (400, 401), response.content
+    return str(json.loads(response.content)["error"])
 
 
 def text_of(response: Any) -> str:
     """The text that a tool has returned."""
     assert response.status_code == 200, response.content
-    result = json.loads(response.content)["result"]
+    result = response.json()["result"]
     assert not result.get("isError"), result
     return str(result["content"][0]["text"])
 

@@ -1,12 +1,11 @@
 """Another company's MCP server at which users have accounts: the official library's server, with its sign-in."""
 
-import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 import httpx2
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -43,17 +42,9 @@ class Accounts:
 
     async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
         code = secrets.token_urlsafe(24)
-        self.codes[code] = AuthorizationCode(
-            code=code,
-            scopes=params.scopes or [],
-            expires_at=time.time() + 60,
-            client_id=client.client_id,
-            code_challenge=params.code_challenge,
-            redirect_uri=params.redirect_uri,
-            redirect_uri_provided_explicitly=True,
-            resource=params.resource,
-            subject=self.who,
-        )
+        about = {"client_id": client.client_id, "scopes": params.scopes or [], "subject": self.who}
+        asked = params.model_dump(exclude={"state", "scopes"})
+        self.codes[code] = AuthorizationCode(code=code, expires_at=time.time() + 60, **asked, **about)
         return f"{params.redirect_uri}?{urlencode({'code': code, 'state': params.state or ''})}"
 
     async def load_authorization_code(self, client: Any, authorization_code: str) -> AuthorizationCode | None:
@@ -86,8 +77,10 @@ class Accounts:
         self.access.pop(token.token, None)
         self.refresh.pop(token.token, None)
 
-    async def exchange_identity_assertion(self, client: Any, params: Any) -> OAuthToken:
-        raise NotImplementedError
+    def end_all(self) -> None:
+        """End all connections, as an administrator of the server may."""
+        self.access.clear()
+        self.refresh.clear()
 
 
 class RemoteSite:
@@ -96,7 +89,6 @@ class RemoteSite:
     def __init__(self) -> None:
         self.url = ""
         self.accounts = Accounts()
-        self.application: Any = None
         self.around: Callable[[Any, Any, Any], Any] | None = None
         self.requests: list[tuple[str, dict[str, str], dict[str, str]]] = []
         self.server: Any = None
@@ -114,7 +106,9 @@ class RemoteSite:
         self.requests.append((scope["path"], headers, form))
         if self.around is not None and await self.around(scope, message, send):
             return
-        await self.application(scope, once_more(message, receive), send)
+        application = self.server.streamable_http_app(json_response=True, stateless_http=True)
+        async with self.server.session_manager.run():
+            await application(scope, once_more(message, receive), send)
 
     def build(self) -> MCPServer:
         server = MCPServer(
@@ -178,28 +172,7 @@ async def remote_site() -> AsyncIterator[RemoteSite]:
     async with serving(site) as url:
         site.url = url
         site.server = site.build()
-        site.application = site.server.streamable_http_app(json_response=True, stateless_http=True)
-        async with kept_open(site.server.session_manager.run()):
-            yield site
-
-
-@asynccontextmanager
-async def kept_open(manager: Any) -> AsyncIterator[None]:
-    """Enter and leave a context in one task, as it wants, also for a fixture."""
-    opened, closing = asyncio.Event(), asyncio.Event()
-
-    async def hold() -> None:
-        async with manager:
-            opened.set()
-            await closing.wait()
-
-    task = asyncio.create_task(hold())
-    await opened.wait()
-    try:
-        yield
-    finally:
-        closing.set()
-        await task
+        yield site
 
 
 async def respond(send: Any, status: int, body: bytes = b"", **headers: str) -> bool:
@@ -208,7 +181,3 @@ async def respond(send: Any, status: int, body: bytes = b"", **headers: str) -> 
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": body})
     return True
-
-
-def query_of(address: str) -> dict[str, str]:
-    return dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))

@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import os
-import subprocess
 import sys
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
@@ -25,12 +23,10 @@ pytest.importorskip("rest_framework_mcp")
 from agui.contrib.drf_mcp.toolset import DrfMcpToolset
 from tests import drf_server, urls
 
-ROOT = Path(conf.__file__).parent.parent
-
 
 @pytest.fixture(autouse=True)
 def bridge(settings):
-    settings.AGUI = {"DRF_MCP": {"SERVER": "tests.drf_server.server"}}
+    use(settings, "server")
     for kept in ("at", "lists", "listing", "hanging", "let_go"):
         getattr(drf_server, kept).clear()
     cache.clear()
@@ -46,10 +42,7 @@ class Asked:
     def __init__(self, client: Client, mount: Any) -> None:
         self.client = client
         self.registry = ToolRegistry()
-        self._mount = mount
-
-    def script(self, *answers: Any) -> ScriptedModel:
-        return self._mount(self.registry, *answers)
+        self.script = partial(mount, self.registry)
 
     async def run(self, *calls: Any) -> list[Any]:
         """The results of these calls, one after the other, as the model is told them."""
@@ -57,11 +50,6 @@ class Asked:
         events = await self.client.run("Go")
         assert events[-1]["outcome"] == {"type": "success"}
         return list(results_of(model.requests[-1]).values())
-
-    async def outcome(self, name: str, /, **arguments: Any) -> tuple[str, Any]:
-        """How one call ends, and what the model is told of it."""
-        [part] = await self.run(call(name, _id="c1", **arguments))
-        return part.outcome, part.content
 
     async def catalog(self) -> dict[str, Any]:
         return {entry["name"]: entry for entry in json.loads((await self.client.get("tools/")).content)}
@@ -87,24 +75,6 @@ async def test_the_model_reads_what_the_server_lists_once_a_run(client: Client, 
     assert set(tools["groups_list"].parameters_json_schema["properties"]) == {"page", "limit"}
     await client.run("Again")
     assert drf_server.lists["main"] == 2
-
-
-async def test_all_pages_of_the_list_are_read(client: Client, user, asked: Asked, settings):
-    use(settings, "paged")
-    model = asked.script(say("Hi."), say("Hi."))
-    await client.run("Go")
-    assert list(model.requests[0].tools) == [f"number_{number}" for number in range(5)]
-    assert drf_server.lists["paged"] == 3
-    # And what the server hides from this user is hidden.
-    await user.user_permissions.aadd(await Permission.objects.aget(codename="view_group"))
-    await client.run("And now?")
-    assert "for_some" in model.requests[1].tools
-
-
-async def test_of_two_tools_with_one_name_for_the_model_the_first_is_used(asked: Asked, settings, caplog):
-    use(settings, "twins")
-    assert await asked.outcome("a_b") == ("success", {"who": "ada"})
-    assert "also has the name 'a_b'" in caplog.records[0].getMessage()
 
 
 async def test_a_list_that_fails_leaves_the_run_without_them(client: Client, asked: Asked, caplog):
@@ -136,9 +106,9 @@ async def test_nobody_is_shown_what_is_listed_for_others(client: Client, other_c
 
 
 async def test_a_tool_is_called_as_the_user_on_a_thread_of_ours(asked: Asked):
-    result = await asked.outcome("groups_create", name="staff")
-    group = await Group.objects.aget(name="staff")
-    assert result == ("success", {"id": group.pk, "name": "staff"})
+    [made] = await asked.run(call("groups_create", name="staff"))
+    assert (made.outcome, made.content["name"]) == ("success", "staff")
+    assert await Group.objects.filter(pk=made.content["id"], name="staff").aexists()
     assert urls.effects == ["create by ada"]
     assert drf_server.at["thread"].startswith("agui-tools")
     assert drf_server.at["connection"].connection is None
@@ -200,10 +170,11 @@ async def test_a_call_too_many_says_when_to_come_back(asked: Asked):
 async def test_a_slow_tool_is_called_once(asked: Asked, settings, caplog, clock):
     use(settings, "slow")
     try:
-        ending = asyncio.create_task(asked.outcome("hang"))
+        ending = asyncio.create_task(asked.run(call("hang")))
         assert await asyncio.to_thread(drf_server.hanging.wait, 60)
         clock.advance(60)
-        assert await ending == ("failed", TIMED_OUT)
+        [late] = await ending
+        assert (late.outcome, late.content) == ("failed", TIMED_OUT)
     finally:
         drf_server.let_go.set()
     assert urls.effects == ["hang by ada"]
@@ -219,7 +190,7 @@ async def test_a_bridge_of_the_config_is_in_the_catalog_and_other_toolsets_win(a
     with mounted(model="demo", toolsets=[taken, bridge]):
         assert (await asked.catalog()).keys() >= {"groups_create"}
         assert (await asked.catalog())["who"]["description"] == "Mine."
-    settings.AGUI = {"DRF_MCP": {"SERVER": "tests.drf_server.server"}}
+    use(settings, "server")
     with mounted(model="demo", toolsets=[taken]):
         assert (await asked.catalog())["who"]["description"] == "Mine."
     # A bridge of the config wins over that of the settings.
@@ -245,31 +216,14 @@ async def test_the_registry_wins_on_a_name(asked: Asked):
 # --- The setting
 
 
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("tests.drf_server.nothing", "can't be imported"),
-        ("tests.drf_server.hang", "is a function: name an MCPServer, the object itself"),
-    ],
-)
-def test_the_setting_names_a_server(settings, path, message):
-    settings.AGUI = {"DRF_MCP": {"SERVER": path}}
-    with pytest.raises(ImproperlyConfigured, match=message):
-        conf.load()
+def test_the_setting_names_a_server(settings):
+    for name, message in (("nothing", "can't be imported"), ("hang", "is a function: name an MCPServer, the object")):
+        use(settings, name)
+        with pytest.raises(ImproperlyConfigured, match=message):
+            conf.load()
 
 
 def test_the_library_is_named_where_it_is_missing(settings, monkeypatch):
     monkeypatch.setitem(sys.modules, "rest_framework_mcp", None)
-    settings.AGUI = {"DRF_MCP": {"SERVER": "tests.drf_server.server"}}
     with pytest.raises(ImproperlyConfigured, match="make setup EXTRAS=drf-mcp"):
         conf.load()
-
-
-@pytest.mark.nightly
-def test_nothing_of_it_is_imported_unless_it_is_set():
-    program = (
-        "import sys, django; django.setup(); import agui.urls; from agui import *;"
-        "assert not {'rest_framework', 'rest_framework_mcp', 'agui.contrib.drf_mcp.toolset'} & {*sys.modules}"
-    )
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "DEBUG": "1"}
-    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, env=environment)

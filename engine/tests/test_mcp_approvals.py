@@ -5,8 +5,6 @@ import html
 import json
 import random
 import re
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -15,7 +13,6 @@ import pytest
 from daily import at_night
 from django.contrib import admin
 from django.contrib.auth import get_user_model
-from django.db import connection
 from django.test import AsyncClient
 from django.urls import path
 from pydantic import BaseModel
@@ -30,14 +27,13 @@ from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, get_urls,
 from agui.contrib.mcp import page as pages
 from agui.contrib.mcp.approvals import claim, version_of
 from agui.contrib.mcp.models import ClientQuestion
-from agui.contrib.mcp.resources import resource
 from agui.contrib.mcp.views import McpView
 from agui.models import AuditRecord
 from agui.runs.shutdown import calls
 from agui.testing import ScriptedModel
 from tests.calling import PAGE, client_of, fields_of, person_of, raw_of, serve_last, serve_tools, site, text_of
 from tests.serving import serve_to_mcp
-from tests.transcript_tools import effects, make_nothing, make_shop
+from tests.transcript_tools import effects, make_shop
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -51,26 +47,14 @@ def mounted(settings: Any) -> None:
 async def test_a_call_waits_is_approved_and_returns_its_result(user: Any, mode: str):
     person = await person_of(user)
     async with client_of(user, mode) as client:
-        listed = {tool.name for tool in (await client.list_tools()).tools}
-        waits = await client.call_tool("wipe", {"what": "disk"})
-        again = await client.call_tool("wipe", {"what": "disk"})
+        waits, again = [await client.call_tool("wipe", {"what": "disk"}) for _ in range(2)]
         about = waits.structured_content["approval"]
-        question = await ClientQuestion.objects.aget()
-        before = await client.call_tool("approval_status", {"id": about["id"]})
         assert effects == []
-        assert (await person.decide(question)).status_code == 303
-        assert effects == ["wiped disk 1"]
+        await person.decide(await ClientQuestion.objects.aget(pk=about["id"]))
         status = await client.call_tool("approval_status", {"id": about["id"]})
-        anew = await client.call_tool("wipe", {"what": "disk"})
-    assert {"wipe", "pay", "approval_status"} <= listed
-    assert not waits.is_error
-    assert "Nothing was done" in text_of(waits)
-    assert about["link"].endswith(f"{PAGE}{question.pk}/")
-    assert about["link"] in text_of(waits)
-    assert again.structured_content == before.structured_content == waits.structured_content
+    assert (waits.is_error, about["link"] in text_of(waits)) == (False, True)
+    assert again.structured_content == waits.structured_content
     assert status.structured_content == {"wiped": "disk"}
-    # The result is that of one call: the next one is asked about.
-    assert anew.structured_content["approval"]["id"] != about["id"]
     assert effects == ["wiped disk 1"]
     record = await AuditRecord.objects.aget()
     assert (record.outcome, record.approved_by, record.via) == ("success", str(user.pk), "mcp: mcp")
@@ -124,8 +108,7 @@ async def test_what_was_not_touched_arrives_as_it_was_sent(user: Any, settings: 
     texts = re.findall(r'<textarea[^>]*name="(argument-\d)"[^>]*>\n(.*?)</textarea>', page, re.S)
     # A browser sends each end of a line as CR LF.
     form = {name: html.unescape(text).replace("\n", "\r\n") for name, text in texts}
-    assert len(form) == 4
-    assert len(set(names)) == 5
+    assert (len(form), len(set(names))) == (4, 5)
     assert "characters that can't be seen" in page
     await person.decide(question, **form, **{"argument-4": "true"})
     assert got == [("\na\r\nb  ", 1e3, sent["items"], None, True)]
@@ -160,9 +143,8 @@ async def test_reading_changes_nothing_and_is_for_nobody_else(user: Any, other: 
             for query in ("", "?do=approve", f"?do=deny&shown={version_of(question)}"):
                 response = await getattr(person.http, verb)(address + query)
                 assert response.status_code == 200
-        assert response["Cache-Control"] == "no-store"
-        assert response["X-Frame-Options"] == "DENY"
-        assert response["Referrer-Policy"] == "same-origin"
+        secure = {"Cache-Control": "no-store", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin"}
+        assert secure.items() <= dict(response.items()).items()
         nobody = await AsyncClient().get(address, headers={"sec-fetch-mode": "navigate"})
         assert nobody["Location"] == f"/sign-in/?next={address}"
         assert (await AsyncClient().get(address)).status_code == 401
@@ -174,9 +156,7 @@ async def test_reading_changes_nothing_and_is_for_nobody_else(user: Any, other: 
         assert (await person.http.get(address, headers=basic)).status_code == 200
         assert (await AsyncClient().get(address, headers=basic)).status_code == 401
     assert str(question.pk) not in (await stranger.http.get(PAGE)).content.decode()
-    theirs, unknown = [
-        await stranger.http.get(f"{PAGE}{pk}/") for pk in (question.pk, "6f8a1f0e-0000-4000-8000-000000000000")
-    ]
+    theirs, unknown = [await stranger.http.get(f"{PAGE}{pk}/") for pk in (question.pk, UUID(int=1))]
     assert theirs.status_code == unknown.status_code == 404
     assert theirs.content == unknown.content
     assert other.username in theirs.content.decode()
@@ -193,13 +173,13 @@ async def test_a_client_opens_the_page_for_its_user(user: Any, mode: str):
     opened: list[Any] = []
 
     def open_link(params: Any) -> types.ElicitResult:
-        opened.append(params)
+        opened.append(params.model_dump())
         return types.ElicitResult(action="accept")
 
     async with client_of(user, mode, open_link) as client:
         if mode == "auto":
             told = text_of(await client.call_tool("wipe", {"what": "disk"}))
-            about = opened[0].model_dump()
+            [about] = opened
         else:
             with pytest.raises(MCPError) as asked:
                 await client.call_tool("wipe", {"what": "disk"})
@@ -211,9 +191,7 @@ async def test_a_client_opens_the_page_for_its_user(user: Any, mode: str):
         done = await client.call_tool("wipe", {"what": "disk"})
     assert about["url"].endswith(f"{PAGE}{question.pk}/")
     assert about["mode"] == "url"
-    assert len(opened) == (mode == "auto")
-    # Opening the page approves nothing.
-    assert "Nothing was done" in told
+    assert "Nothing was done" in told, "opening the page approves nothing"
     assert done.structured_content == {"wiped": "disk"}
     assert effects == ["wiped disk 1"]
 
@@ -228,14 +206,13 @@ async def test_forged_posts_execute_nothing(user: Any, other: Any, clock: Any, t
     question, second = await raw.waiting(), await raw.waiting("wipe", {"what": "disk"})
     path = f"{PAGE}{question.pk}/"
     fields = fields_of(await person.read(question))
-    bearer = await raw_of(user)
+    yes = {**fields, "do": "approve"}
     theirs = fields_of(await stranger.read(await (await raw_of(other)).waiting()))
     chance = random.Random(39)  # noqa: S311 # no secret
     late = await raw.waiting("pay", {"amount": 99})
     await ClientQuestion.objects.filter(pk=late.pk).aupdate(expires_at=LONG_AGO)
     for _ in range(times):
         noise = "".join(chance.choices("0123456789abcdef", k=16))
-        yes = {**fields, "do": "approve"}
         forged: list[tuple[AsyncClient, str, dict[str, str]]] = [
             (person.http, path, {"do": "approve", "shown": fields["shown"]}),
             (person.http, path, {**yes, "csrfmiddlewaretoken": noise * 4}),
@@ -248,12 +225,12 @@ async def test_forged_posts_execute_nothing(user: Any, other: Any, clock: Any, t
             (AsyncClient(), path, yes),
         ]
         codes = [(await http.post(to, form)).status_code for http, to, form in forged]
-        codes.append((await bearer.http.post(path, yes, headers=bearer.token)).status_code)
+        codes.append((await raw.http.post(path, yes, headers=raw.token)).status_code)
         assert codes == [403, 403, 409, 409, 400, 404, 409, 404, 401, 403]
     assert effects == []
     assert {row.state async for row in ClientQuestion.objects.all()} == {"pending"}
     await person.decide(question)
-    replays = [await person.http.post(path, {**fields, "do": "approve"}) for _ in range(times)]
+    replays = [await person.http.post(path, yes) for _ in range(times)]
     assert {response.status_code for response in replays} == {409}
     assert effects == ["paid 5 to Bo"]
 
@@ -288,31 +265,12 @@ def row_of(user: Any, text: str, **fields: Any) -> ClientQuestion:
     return ClientQuestion(user=user, expires_at=datetime(2100, 1, 1, tzinfo=UTC), **about, **fields)
 
 
-def test_a_call_is_claimed_as_it_was_read_and_in_time(user: Any):
-    row, late = row_of(user, "shown"), row_of(user, "late")
+def test_a_call_is_claimed_as_it_was_read_and_in_time_and_once(user: Any):
+    row, changed, late = row_of(user, "shown"), row_of(user, "changed"), row_of(user, "late")
     late.expires_at = LONG_AGO
-    ClientQuestion.objects.bulk_create([row, late])
-    ClientQuestion.objects.filter(pk=row.pk).update(arguments="changed meanwhile")
-    assert not claim(row)
-    assert not claim(late)
-
-
-@pytest.mark.database
-def test_of_threads_at_once_one_claims_a_call(user: Any):
-    rows = ClientQuestion.objects.bulk_create(row_of(user, str(n)) for n in range(10))
-    start = threading.Barrier(4)
-
-    def claim_all() -> list[bool]:
-        claimed = []
-        for row in rows:
-            start.wait(60)
-            claimed.append(claim(row))
-        connection.close()
-        return claimed
-
-    with ThreadPoolExecutor(4) as threads:
-        claims = [future.result(60) for future in [threads.submit(claim_all) for _ in range(4)]]
-    assert [sum(of_row) for of_row in zip(*claims, strict=True)] == [1] * len(rows)
+    ClientQuestion.objects.bulk_create([row, changed, late])
+    ClientQuestion.objects.filter(pk=changed.pk).update(arguments="changed meanwhile")
+    assert [claim(each) for each in (row, row, changed, late)] == [True, False, False, False]
 
 
 async def test_a_disabled_account_executes_nothing(user: Any, settings: Any):
@@ -337,33 +295,21 @@ async def test_a_call_whose_process_has_died_never_runs_again(user: Any, clock: 
     await ClientQuestion.objects.aupdate(state="executing", decided_at=question.created_at)
     assert (await raw.status(question))[0] == "executing"
     page = await person.read(question)
-    assert '<a href="">' in page  # A page that loads anew by itself takes the reader's place away.
-    assert "http-equiv" not in page
+    # A page that loads anew by itself takes the reader's place away.
+    assert ('<a href="">' in page, "http-equiv" in page) == (True, False)
     clock.advance(700)
     assert (await person.decide(question)).status_code == 409
     assert "never runs again" in (await raw.status(question))[1]
     page = await person.read(question)
-    assert "The server ended while this was at work." in page
-    assert '<a href="">' not in page
+    assert ("The server ended while this was at work." in page, '<a href="">' in page) == (True, False)
     assert effects == []
-    # Another call is asked about again.
-    assert (await raw.waiting()).pk != question.pk
+    assert (await raw.waiting()).pk != question.pk, "another call is asked about again"
 
 
-async def test_a_server_that_ends_says_so(user: Any, settings: Any):
-    gate = serve_last(settings, requires_approval=True)
-    raw, person = await raw_of(user), await person_of(user)
-    question = await raw.waiting("last", {})
-    async with asyncio.timeout(60):
-        deciding = asyncio.create_task(person.decide(question))
-        await gate.reached.wait()
-        [at_work] = calls
-        at_work.cancel()
-        await deciding
-    assert await raw.status(question) == ("failed", "The server ended before the tool did.")
-
-
-async def test_a_call_outlives_the_page(user: Any, settings: Any, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("ends", ["server", "tool"])
+async def test_a_call_outlives_the_page_and_says_so_if_the_server_ends(
+    user: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, ends: str
+):
     monkeypatch.setattr(pages, "SHOW_SECONDS", 0.5)
     gate = serve_last(settings, requires_approval=True)
     raw, person = await raw_of(user), await person_of(user)
@@ -371,9 +317,13 @@ async def test_a_call_outlives_the_page(user: Any, settings: Any, monkeypatch: p
     async with asyncio.timeout(60):
         assert (await person.decide(question)).status_code == 303
         assert "at work" in await person.read(question)
+        [at_work] = calls
+        if ends == "server":
+            at_work.cancel()
         gate.opened.set()
-        await asyncio.wait(calls)
-    assert await raw.status(question) == ("done", "at last")
+        await asyncio.wait([at_work])
+    told = {"server": ("failed", "The server ended before the tool did."), "tool": ("done", "at last")}
+    assert await raw.status(question) == told[ends]
 
 
 # --- Sizes, keys, and who can't be asked
@@ -463,29 +413,12 @@ async def test_a_tool_with_a_schema_of_its_results_may_wait(user: Any, settings:
     serve_to_mcp(settings, registry)
     person = await person_of(user)
     async with client_of(user, mode) as client:
+        # The official client refuses a result that does not fit the schema that was listed, unless it is an error.
         listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
         assert (listed["buy"], listed["refund"] is None) == (None, False)
-        # The official client refuses a result that does not fit, unless it is an error.
-        assert not (await client.call_tool("buy", {"total": 5})).is_error
-        assert (await client.call_tool("refund", {"total": 5})).is_error
+        for name, is_error in (("buy", False), ("refund", True)):
+            assert (await client.call_tool(name, {"total": 5})).is_error is is_error
         async for question in ClientQuestion.objects.all():
             await person.decide(question)
         results = [(await client.call_tool(name, {"total": 5})).structured_content for name in ("buy", "refund")]
     assert results == [{"total": 5}, {"total": -5}]
-
-
-async def test_a_resource_asks_for_nothing(user: Any, settings: Any):
-    registry = make_nothing()[0]
-
-    @resource(registry, "shop://stock")
-    def stock(ctx: RunContext[AgentDeps]) -> str:
-        """The stock."""
-        raise ApprovalRequired
-
-    serve_to_mcp(settings, registry)
-    async with client_of(user) as client:
-        with pytest.raises(MCPError, match="only be given in the chat"):
-            await client.read_resource("shop://stock")
-        # Who needs no approval has no tool for its status.
-        assert [tool.name for tool in (await client.list_tools()).tools] == ["echo"]
-    assert not await ClientQuestion.objects.aexists()

@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,69 +12,44 @@ from mcp.types import Tool
 
 pytest.importorskip("fastmcp")
 
-from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
-from agui.contrib.mcp import app_documents, app_views, connections
+from agui import ToolRegistry
+from agui.contrib.mcp import app_documents, app_views
 from agui.contrib.mcp.app_policy import app_uri, is_for, policy
 from agui.contrib.mcp.apps import check_apps
 from agui.contrib.mcp.models import ClientQuestion
 from agui.contrib.mcp.servers import AppDomains, read_servers
 from agui.lazy_import import LazyImport
 from agui.models import AuditRecord
-from agui.testing import ScriptedModel, call, say
-from tests import mcp_server, urls
+from agui.testing import call, say
 from tests.app_server import HTML, OTHER_URI, URI, Shop, build_app_server
-from tests.conftest import Client, results_of
-from tests.serving import serving
+from tests.conftest import results_of
+from tests.connecting import Project, http_server
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-APPS = "/mcp-agent/mcp/apps/"
+APPS = "/agent/mcp/apps/"
 INVALID = {"error": "Invalid or expired requestState"}
-
-
-@pytest.fixture(autouse=True)
-async def no_connection_outlives_its_test() -> AsyncIterator[None]:
-    yield
-    await connections.close_all()
+NO_TOOL = {"error": "This tool is not for apps."}
 
 
 class Site:
     """The project with the shop's server, and a person in a browser."""
 
-    def __init__(self, user: Any, client: Client, settings: Any, path: Path) -> None:
-        self.client = client
+    def __init__(self, project: Project) -> None:
+        self.project = project
         self.shop = Shop()
-        self.llm = ScriptedModel([call("shop_orders", customer="Ada", _id="c1"), say("Done.")])
         self.browser = AsyncClient()
-        self.user = user
-        self._settings = settings
-        self._path = path
+        self.browser.force_login(project.client.user)
 
     @asynccontextmanager
-    async def open(self, apps: Any = True, **more: Any) -> AsyncIterator["Site"]:
-        async with (
-            mcp_server.http_application(build_app_server(self.shop)) as application,
-            mcp_server.http_application(mcp_server.build_server("other")) as other,
-            serving(application) as url,
-            serving(other) as other_url,
-        ):
-            servers = {"shop": {"url": f"{url}/mcp", "apps": apps}, "other": {"url": f"{other_url}/mcp", "apps": True}}
-            self._path.write_text(json.dumps({"mcpServers": servers}))
-            mcp = {"TIMEOUT_SECONDS": 60.0, "CONFIG": self._path}
-            self._settings.AGUI = {**self._settings.AGUI, "MCP": mcp, **more}
-            self.mount(ToolRegistry())
-            await self.browser.aforce_login(self.user)
-            yield self
-
-    def mount(self, registry: ToolRegistry) -> None:
-        view = DjangoAGUIView(registry, AgentConfig(model=self.llm))
-        patterns = [*get_urls(view, "mcp-agent/"), *urls.urlpatterns]
-        self._settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    async def open(self, apps: Any = True, **more: Any) -> AsyncIterator[None]:
+        async with http_server(server=build_app_server(self.shop)) as url, http_server() as other:
+            self.project.configure(shop={"url": url, "apps": apps}, other={"url": other, "apps": True})
+            self.project.settings.AGUI = {**self.project.settings.AGUI, **more}
+            self.llm = self.project.script(call("shop_orders", customer="Ada", _id="c1"), say("Done."))
+            yield
 
     async def activities(self) -> list[Any]:
         """What is shown of a run in which the model lists the orders."""
-        self.client.prefix = "/mcp-agent/"
-        return [event for event in await self.client.run("Orders") if event["type"] == "ACTIVITY_SNAPSHOT"]
+        return [event for event in await self.project.client.run("Orders") if event["type"] == "ACTIVITY_SNAPSHOT"]
 
     async def frame(self, server: str = "shop", uri: str = URI, **headers: str) -> Any:
         return await self.browser.get(APPS, {"server": server, "uri": uri}, headers=headers)
@@ -98,8 +72,8 @@ class Site:
 
 
 @pytest.fixture
-def site(client: Client, user: Any, settings: Any, tmp_path: Path) -> Site:
-    return Site(user, client, settings, tmp_path / "mcp.json")
+def site(project: Project) -> Site:
+    return Site(project)
 
 
 def directives(header: str) -> dict[str, str]:
@@ -131,7 +105,7 @@ async def test_a_result_is_shown_in_its_app_and_the_model_reads_what_it_read_bef
         # The model has no tool that is for apps alone.
         assert set(site.llm.requests[0].tools) >= {"shop_orders", "shop_secrets", "other_add"}
         assert not {"shop_refresh", "shop_cancel", "shop_broken"} & set(site.llm.requests[0].tools)
-        thread = await site.client.thread()
+        thread = await site.project.client.thread()
         kept = [message for message in thread["messages"] if message["role"] == "activity"]
         assert [message["content"]["text"] for message in kept] == ["2 orders of Ada"]
 
@@ -147,8 +121,8 @@ async def test_without_the_project_s_word_a_server_shows_no_app(site: Site, apps
 
 
 async def test_a_result_that_is_too_large_is_not_shown(site: Site, caplog: Any):
-    site.llm = ScriptedModel([call("shop_orders", customer="A" * 2000, _id="c1"), say("Done.")])
     async with site.open(MAX_RESULT_BYTES=1000):
+        site.project.script(call("shop_orders", customer="A" * 2000, _id="c1"), say("Done."))
         assert await site.activities() == []
     assert "Not showing the app of tool 'orders'" in caplog.text
 
@@ -221,11 +195,10 @@ async def test_app_that_is_too_large_or_no_app_is_not_shown_and_few_documents_ar
         assert (await site.frame()).status_code == 404
 
 
-async def test_project_without_the_library_has_no_apps(client: Client, user: Any, monkeypatch: Any):
+async def test_project_without_the_library_has_no_apps(site: Site, monkeypatch: Any):
+    site.project.settings.AGUI = {}
     monkeypatch.setattr(app_views, "app_gate", LazyImport("agui.nowhere"))
-    browser = AsyncClient()
-    await browser.aforce_login(user)
-    assert (await browser.get("/agent/mcp/apps/", {"server": "shop", "uri": URI})).status_code == 404
+    assert (await site.frame()).status_code == 404
 
 
 # --- Its network
@@ -277,19 +250,15 @@ def test_network_is_what_the_server_declares_and_the_project_allows(declared: An
         {"resourceDomains": ["https://*.com*"]}, {"frameDomains": []}, "yes", 1,
     ],
 )  # fmt: skip
-def test_wrong_domains_are_named(tmp_path: Path, apps: Any):
+def test_wrong_domains_are_named(project: Project, apps: Any):
+    project.configure(shop={"command": "x", "apps": apps})
     with pytest.raises(ValueError, match=r"the server 'shop': 'apps'"):
-        servers_with(tmp_path, apps)
+        read_servers(project.file)
 
 
-def servers_with(folder: Path, apps: Any) -> Any:
-    path = folder / "mcp.json"
-    path.write_text(json.dumps({"mcpServers": {"shop": {"command": "x", "apps": apps}}}))
-    return read_servers(path)
-
-
-def test_apps_need_the_part_that_shows_them(tmp_path: Path, monkeypatch: Any):
-    servers = servers_with(tmp_path, True)
+def test_apps_need_the_part_that_shows_them(project: Project, monkeypatch: Any):
+    project.configure(shop={"command": "x", "apps": True})
+    servers = read_servers(project.file)
     check_apps(servers)
     monkeypatch.setattr("django.apps.apps.is_installed", lambda name: False)
     with pytest.raises(ImproperlyConfigured, match=r"add \"agui.contrib.views\" to INSTALLED_APPS"):
@@ -327,7 +296,7 @@ async def test_app_calls_harmless_tools_which_are_audited_and_count_for_the_limi
         refused = (await site.call("refresh"))["result"]
     assert answer["result"]["structuredContent"] == {"calls": 1}
     assert (record.tool_name, record.outcome, record.via) == ("shop_refresh", "success", "mcp: app of shop")
-    assert record.user_id == site.user.pk
+    assert record.user_id == site.project.client.user.pk
     assert refused["isError"] is True
     assert "Try again in" in refused["content"][0]["text"]
     assert site.shop.done == ["refresh", "refresh"]
@@ -346,7 +315,7 @@ async def test_app_s_destructive_call_waits_for_the_user_and_runs_once(site: Sit
         assert await site.call("cancel", answer=yes, number=7) == INVALID
     assert site.shop.done == ["cancel 7"]
     record = await AuditRecord.objects.aget(tool_name="shop_cancel")
-    assert (record.outcome, record.approved_by) == ("success", str(site.user.pk))
+    assert (record.outcome, record.approved_by) == ("success", str(site.project.client.user.pk))
 
 
 async def test_answer_that_is_no_or_forged_or_of_somebody_else_or_late_approves_nothing(site: Site, other: Any):
@@ -363,7 +332,7 @@ async def test_answer_that_is_no_or_forged_or_of_somebody_else_or_late_approves_
         await ClientQuestion.objects.aupdate(expires_at="2020-01-01T00:00Z")
         assert await site.call("cancel", answer=late, number=7) == INVALID
         yes = await site.asked()
-        for user in (other, site.user):
+        for user in (other, site.project.client.user):
             site.browser = AsyncClient()
             await site.browser.aforce_login(user)
             assert await site.call("cancel", answer=yes, number=7) == INVALID
@@ -373,7 +342,7 @@ async def test_answer_that_is_no_or_forged_or_of_somebody_else_or_late_approves_
 async def test_app_reaches_only_its_server_s_tools_that_are_for_apps(site: Site):
     async with site.open():
         for name in ("secrets", "nothing", "other_add", "add", "shop_refresh", "", "../other/add"):
-            assert await site.call(name) == {"error": "This tool is not for apps."}, name
+            assert await site.call(name) == NO_TOOL, name
     assert site.shop.done == []
     assert not await AuditRecord.objects.aexists()
 
@@ -382,8 +351,8 @@ async def test_tool_whose_name_the_project_has_is_not_for_apps_and_auto_confirm_
     registry = ToolRegistry()
     registry.add(lambda: "", name="shop_refresh", description="Refresh.")
     async with site.open(AUTO_CONFIRM=["shop_cancel"]):
-        site.mount(registry)
-        assert await site.call("refresh") == {"error": "This tool is not for apps."}
+        site.project.script(registry=registry)
+        assert await site.call("refresh") == NO_TOOL
         assert site.shop.done == []
         assert (await site.call("cancel", number=7))["result"]["content"][0]["text"] == "cancelled 7"
 
@@ -426,10 +395,10 @@ async def test_app_reads_what_its_server_offers_to_apps(site: Site):
 async def test_apps_are_for_people_who_are_signed_in_here(site: Site):
     body = {"server": "shop", "method": "tools/call", "params": {"name": "refresh"}}
     strict = AsyncClient(enforce_csrf_checks=True)
-    await strict.aforce_login(site.user)
+    await strict.aforce_login(site.project.client.user)
     async with site.open():
         assert (await AsyncClient().get(APPS, {"server": "shop", "uri": URI})).status_code == 401
-        assert (await site.client.http.post(APPS, body, content_type="application/json")).status_code == 403
+        assert (await site.project.client.http.post(APPS, body, content_type="application/json")).status_code == 403
         assert (await strict.post(APPS, body, content_type="application/json")).status_code == 403
         assert (await site.browser.post(APPS, json.dumps(body), content_type="text/plain")).status_code == 415
         for wrong in ([], {}, {"server": 1, "method": "x"}, {**body, "more": 1}, {**body, "answer": {"id": "x"}}):

@@ -1,31 +1,50 @@
-"""The project's tools for MCP clients: the official client against a real socket, and bodies that no client sends."""
+"""What MCP clients find at the endpoint: tools, resources and prompts, by the official client against a real socket."""
 
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import pytest
 from django.contrib import admin
-from django.contrib.auth.models import Permission
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ObjectDoesNotExist
+from django.http import Http404
 from django.urls import path
 
 pytest.importorskip("fastmcp")
 
-from pydantic_ai import Agent, BinaryContent, RunContext
+from mcp import MCPError, types
+from pydantic_ai import Agent, ApprovalRequired, BinaryContent, RunContext
 from pydantic_ai.usage import RequestUsage
 
-from agui import AgentDeps, conf, get_urls
+from agui import AgentConfig, AgentDeps, DjangoAGUIView, SkillRegistry, ToolRegistry, conf, get_urls, tool
+from agui.contrib.mcp.models import ClientQuestion
+from agui.contrib.mcp.resources import MISSING, resource
 from agui.contrib.spending.models import Spending
 from agui.models import AuditRecord
 from agui.runs.shutdown import calls, end_runs
 from agui.testing import Response, ScriptedModel, collect, say, wait
-from tests import urls
-from tests.calling import ENDPOINT, JSON, client_of, mcp_client, person_of, serve_last, serve_tools, site, text_of
+from tests import pages, urls
+from tests.calling import (
+    ENDPOINT,
+    JSON,
+    client_of,
+    mcp_client,
+    permit,
+    person_of,
+    serve_last,
+    serve_tools,
+    site,
+    text_of,
+)
 from tests.conftest import Client, run_input, script
+from tests.serving import serve_to_mcp
 
 ECHO = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": %s}}}'
 
@@ -36,11 +55,6 @@ def mounted(settings: Any) -> None:
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(urls.view)})
 
 
-async def permit(user: Any) -> None:
-    permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
-    await user.user_permissions.aadd(permission)
-
-
 # --- What the official client sees
 
 
@@ -49,23 +63,18 @@ async def test_the_official_client_lists_and_calls_tools(user: Any, settings: An
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(urls.view), path("admin/", admin.site.urls)]})
     async with client_of(user, mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        who = await client.call_tool("whoami", {})
-        await AuditRecord.objects.all().adelete()
         echoed = await client.call_tool("echo", {"text": "ä"})
     assert tools["echo"].description == "Repeat a text."
     assert tools["echo"].input_schema["properties"]["text"] == {"type": "string"}
     assert (text_of(echoed), echoed.is_error) == ("ä", False)
-    assert text_of(who) == "ada"
     # The admin shows a call without a thread.
     user.is_staff = user.is_superuser = True
     await user.asave()
     browser = (await person_of(user)).http
-    listed = (await browser.get("/admin/agui/auditrecord/")).content.decode()
     record = await AuditRecord.objects.aget()
-    shown = (await browser.get(f"/admin/agui/auditrecord/{record.pk}/change/")).content.decode()
-    assert "echo" in listed
-    assert "(deleted)" not in listed + shown
-    assert record.run_id in shown
+    for address, words in (("", "echo"), (f"{record.pk}/change/", record.run_id)):
+        shown = (await browser.get(f"/admin/agui/auditrecord/{address}")).content.decode()
+        assert (words in shown, "(deleted)" in shown) == (True, False)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -88,20 +97,13 @@ async def test_steps_and_activities_are_progress_and_state_starts_afresh(user: A
 
 
 async def test_results_have_their_forms(user: Any, settings: Any):
-    def table() -> dict[str, Any]:
-        """Answer with an object."""
-        return {"rows": [1, 2]}
-
     def picture() -> Any:
         """Answer with a picture and a text."""
         return ["Look:", BinaryContent(b"\x89PNG", media_type="image/png"), BinaryContent(b"x", media_type="a/b")]
 
-    serve_tools(settings, table, picture)
+    serve_tools(settings, picture)
     async with client_of(user) as client:
-        structured = await client.call_tool("table", {})
         blocks = (await client.call_tool("picture", {})).content
-    assert structured.structured_content == {"rows": [1, 2]}
-    assert json.loads(text_of(structured)) == {"rows": [1, 2]}
     assert [block.type for block in blocks] == ["text", "image", "resource"]
 
 
@@ -230,12 +232,280 @@ def test_without_the_library_the_setting_says_so(monkeypatch: Any):
 
 
 @pytest.mark.nightly
-def test_without_the_setting_the_library_is_not_imported(settings: Any):
+def test_without_settings_the_libraries_are_not_imported(settings: Any):
     code = (
-        "import sys, django; django.setup(); from agui.server.warm_up import build_agents; build_agents(); "
-        "print({'fastmcp', 'agui.contrib.mcp.server'} & {*sys.modules})"
+        "import sys, django; django.setup(); from agui import *; from agui.server.warm_up import build_agents; "
+        "build_agents(); print({'mcp', 'fastmcp', 'agui.contrib.mcp.server', 'rest_framework', 'rest_framework_mcp', "
+        "'agui.contrib.drf_mcp.toolset'} & {*sys.modules})"
     )
     environment = os.environ | {"DEBUG": "1", "DJANGO_SETTINGS_MODULE": "config.settings"}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("set()")
+
+
+# --- Resources and prompts: who may read what, and how a tool is described
+
+registry = ToolRegistry()
+skills = SkillRegistry()
+skills.add("brief", "Be brief", "Answer {question} in {words} words: {question}", description="A short answer")
+skills.add("review", "Review", server_prompt="Secret words.")
+skills.add("bare", "Bare")
+
+
+@dataclass
+class Order:
+    number: int
+    customer: str
+
+
+def orders(ctx: RunContext[AgentDeps], typed: str) -> Iterator[int]:
+    """Complete the number of an order."""
+    return iter([12, 123, 1234, 5])
+
+
+@resource(registry, "shop://orders/{number}", complete={"number": orders})
+def order(ctx: RunContext[AgentDeps], number: int) -> Order:
+    """An order of the user."""
+    if number == 404:
+        raise Http404
+    if number == 405:
+        raise ObjectDoesNotExist
+    if number == 500:
+        raise ValueError("postgres://secret")
+    return Order(number, ctx.deps.user.get_username())
+
+
+@resource(registry, "shop://terms", title="Terms and conditions")
+async def terms() -> str:
+    """What customers agree to."""
+    return "Be kind."
+
+
+@resource(registry, "shop://files/{name}")
+def file(name: str) -> BinaryContent | None:
+    """A file."""
+    return BinaryContent(name.encode(), media_type="text/csv") if name == "a b.csv" else None
+
+
+@resource(registry, "shop://reports/{kind}", permission="agui.view_run")
+def report(kind: Literal["daily", "weekly"]) -> str:
+    """A report for those who may."""
+    return kind
+
+
+@resource(registry, "shop://stock")
+def stock(ctx: RunContext[AgentDeps]) -> str:
+    """What asks for an approval."""
+    raise ApprovalRequired
+
+
+@tool(registry, read_only=True)
+def find_order(number: int) -> Order:
+    """Find an order."""
+    return Order(number, "ada")
+
+
+@tool(registry)
+def wrong() -> Order:
+    """Return what was not promised."""
+    return "no order"  # type: ignore[return-value]
+
+
+resource(registry, "shop://logo", name="logo", description="The logo.", mime_type="image/png")(lambda: b"\x89PNG")
+registry.add(lambda: "sent", name="mail", description="Send mail.", idempotent=True, open_world=True)
+registry.add(lambda: "x" * 10_000, name="long", description="Return too much.")
+
+
+@pytest.fixture(params=["auto", "legacy"])
+def connect(request: Any, user: Any, settings: Any) -> Any:
+    """Connects the official client with a shop, in each version of the protocol."""
+    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([]), name="shop"), skills=skills)
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+
+    @asynccontextmanager
+    async def connected() -> AsyncIterator[Any]:
+        async with client_of(user, request.param) as client:
+            yield client
+
+    return connected
+
+
+async def test_resources_are_listed_and_read(connect: Any):
+    async with connect() as client:
+        listed = {each.name: each for each in (await client.list_resources()).resources}
+        templates = {each.name: each for each in (await client.list_resource_templates()).resource_templates}
+        assert listed.keys() == {"terms", "logo", "stock"}
+        assert listed["terms"].title == "Terms and conditions"
+        assert listed["logo"].description == "The logo."
+        assert templates["order"].uri_template == "shop://orders/{number}"
+        assert "report" not in templates
+        uris = ("shop://orders/7", "shop://terms", "shop://logo", "shop://files/a%20b.csv")
+        [[order], [text], [blob], [csv]] = [(await client.read_resource(uri)).contents for uri in uris]
+        assert json.loads(order.text) == {"number": 7, "customer": "ada"}
+        assert (order.uri, order.mime_type) == ("shop://orders/7", "application/json")
+        assert (text.text, blob.blob, csv.text, csv.mime_type) == ("Be kind.", "iVBORw==", "a b.csv", "text/csv")
+        with pytest.raises(MCPError, match="only be given in the chat"):
+            await client.read_resource("shop://stock")
+        with pytest.raises(MCPError, match="The failure was logged"):
+            await client.read_resource("shop://orders/500")
+    calls = [(one.tool_name, one.outcome) async for one in AuditRecord.objects.order_by("started_at")[:4]]
+    assert calls == [("order", "success"), ("terms", "success"), ("logo", "success"), ("file", "success")]
+    assert not await ClientQuestion.objects.aexists()
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "shop://orders/404",
+        "shop://orders/405",
+        "shop://orders/many",
+        "shop://orders/",
+        "shop://orders/1/2",
+        "shop://files/none",
+        "shop://files/..",
+        "shop://files/.",
+        "shop://files/..%2Fa",
+        "shop://files/%5C",
+        "shop://files/%00",
+        "shop://files/%0A",
+        "shop://files/a%20b.csv?q=1",
+        "shop://reports/daily",
+        "file:///etc/passwd",
+        "nothing",
+    ],
+)
+async def test_what_is_not_there_is_said_in_one_way(connect: Any, uri: str):
+    async with connect() as client:
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource(uri)
+        assert (caught.value.error.message, caught.value.error.data) == (MISSING, {"uri": uri})
+        assert caught.value.error.code in (types.INVALID_PARAMS, -32002)
+
+
+async def test_values_are_completed_and_a_permission_opens_a_resource(connect: Any, user: Any):
+    async with connect() as client:
+
+        async def complete(uri: str, name: str, value: str) -> list[str]:
+            reference = types.ResourceTemplateReference(type="ref/resource", uri=uri)
+            values: list[str] = (await client.complete(reference, {"name": name, "value": value})).completion.values
+            return values
+
+        assert await complete("shop://orders/{number}", "number", "12") == ["12", "123", "1234"]
+        with pytest.raises(MCPError, match="Unknown resource template"):
+            await complete("shop://reports/{kind}", "kind", "")
+        await permit(user)
+        assert await complete("shop://reports/{kind}", "kind", "w") == ["weekly"]
+        (read,) = (await client.read_resource("shop://reports/daily")).contents
+        assert read.text == "daily"
+
+
+async def test_skills_are_prompts(connect: Any):
+    async with connect() as client:
+        listed = {prompt.name: prompt for prompt in (await client.list_prompts()).prompts}
+        assert listed.keys() == {"brief", "bare"}
+        assert [argument.name for argument in listed["brief"].arguments] == ["question", "words"]
+        result = await client.get_prompt("brief", {"question": "{words}", "words": "two"})
+        assert result.messages[0].content.text == "Answer {words} in two words: {words}"
+        with pytest.raises(MCPError, match="Missing arguments: words"):
+            await client.get_prompt("brief", {"question": "Why?"})
+        with pytest.raises(MCPError, match="Unknown prompt"):
+            await client.get_prompt("review", {})
+        words = types.PromptReference(type="ref/prompt", name="brief")
+        assert (await client.complete(words, {"name": "question", "value": "W"})).completion.values == []
+
+
+async def test_tools_have_hints_and_the_schema_of_their_results(connect: Any, settings: Any):
+    async with connect() as client:
+        info = client.server_info
+        assert (info.name, info.title, info.version) == ("shop", "Shop", "0.1.0")
+        assert info.website_url.startswith("http://127.0.0.1:")
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert "approval_status" not in tools, "no tool needs an approval"
+        hints = {name: each.annotations.model_dump() for name, each in tools.items()}
+        assert hints["find_order"] == {
+            "title": "Find order",
+            "read_only_hint": True,
+            "destructive_hint": False,
+            "idempotent_hint": True,
+            "open_world_hint": False,
+        }
+        known = [hints["mail"][name] for name in ("read_only_hint", "idempotent_hint", "open_world_hint")]
+        assert known == [False, True, True]
+        assert tools["find_order"].output_schema["required"] == ["number", "customer"]
+        assert tools["mail"].output_schema is None
+        found = await client.call_tool("find_order", {"number": 3})
+        assert found.structured_content == json.loads(text_of(found)) == {"number": 3, "customer": "ada"}
+        assert (await client.call_tool("wrong", {})).is_error
+        # A long result is cut as in a run.
+        settings.AGUI = {**settings.AGUI, "MAX_RESULT_BYTES": 1000}
+        cut = text_of(await client.call_tool("long", {}))
+        assert len(cut) < 1200
+        assert "Cut off" in cut
+
+
+async def test_long_lists_have_pages(user: Any, settings: Any):
+    many = ToolRegistry()
+    for number in range(230):
+        many.add(lambda: "", name=f"tool_{number}", description="One of many")
+    serve_to_mcp(settings, many)
+    async with client_of(user) as client:
+        first = await client.list_tools()
+        last = await client.list_tools(cursor="200")
+        with pytest.raises(MCPError, match="no such page"):
+            await client.list_tools(cursor="999")
+    assert (len(first.tools), first.next_cursor) == (100, "100")
+    assert (len(last.tools), last.next_cursor) == (30, None)
+
+
+# --- Mistakes
+
+
+def test_mistakes_are_named():
+    for uri, message in (
+        ("orders/{number}", "write an address"),
+        ("shop://orders/{id}", "placeholders and the parameters"),
+        ("shop://orders", "placeholders and the parameters"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            resource(ToolRegistry(), uri)(order)
+    with pytest.raises(TypeError, match="@resource lacks the registry"):
+        resource("shop://terms", "x")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="registered twice"):
+        resource(registry, "shop://terms", name="two", description="Two")(lambda: "")
+    with pytest.raises(ValueError, match="keep the one that is true"):
+        tool(ToolRegistry(), destructive=True, read_only=True)(terms)
+
+
+# --- The manual
+
+
+def block_of(words: str) -> str:
+    """The block of Python in mcp.md that has these words."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", pages.read("mcp.md"), re.M | re.S)
+    (code,) = [code for code in blocks if words in code]
+    return str(code)
+
+
+async def test_the_manual_reads_tasks(user: Any, settings: Any):
+    own = ToolRegistry()
+    code = block_of("@resource").replace("from assistant.tools import registry", "")
+    exec(code, {"registry": own, "Any": Any})  # noqa: S102 # the manual's own code
+    serve_to_mcp(settings, own)
+    task = await user.tasks.acreate(title="Write")
+    async with client_of(user) as client:
+        (listed,) = (await client.read_resource("tasks://open")).contents
+        (one,) = (await client.read_resource(f"tasks://{task.pk}")).contents
+        with pytest.raises(MCPError, match=MISSING):
+            await client.read_resource("tasks://999999")
+    assert (listed.text, json.loads(one.text)) == ("- Write", {"title": "Write", "category": "general"})
+
+
+async def test_the_manual_has_a_route_without_a_redirect(client: Client, settings: Any):
+    patterns: list[Any] = []
+    exec(block_of("re_path"), {"urlpatterns": patterns})  # noqa: S102 # the manual's own code
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    for address in ("/mcp", "/mcp/"):
+        body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        response = await client.http.post(address, body, content_type="application/json", headers=JSON)
+        assert response.json()["result"] == {}

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,19 +18,21 @@ pytest.importorskip("fastmcp")
 from mcp.server.mcpserver import MCPServer
 from mcp.types import Tool
 from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.messages import BinaryContent
 
-from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls
+from agui import ToolRegistry, conf
 from agui.contrib.mcp import connections
-from agui.contrib.mcp.servers import Server, configured_servers, read_servers
+from agui.contrib.mcp.servers import Server, configured_servers
 from agui.contrib.mcp.sessions import Session
 from agui.contrib.mcp.toolset import McpToolset, tool_name
 from agui.models import AuditRecord
 from agui.runs.shutdown import end_runs
-from agui.testing import ScriptedModel, call, event_types, say
-from tests import mcp_server, urls
+from agui.testing import Chat, call, event_types, say
+from tests import mcp_server
 from tests.clock import Clock
 from tests.conftest import Client, decision, results_of
+from tests.connecting import Project, http_server
 from tests.serving import CUT, serving
 from tests.wire import check_stream
 
@@ -39,78 +40,29 @@ SCRIPT = str(Path(mcp_server.__file__))
 STDIO = {"command": sys.executable, "args": [SCRIPT]}
 
 
-@pytest.fixture(autouse=True)
-async def no_connection_outlives_its_test() -> AsyncIterator[None]:
-    yield
-    await connections.close_all()
-
-
-class Project:
-    """A project with an agent at /mcp-agent/ that has what the settings say."""
-
-    def __init__(self, client: Client, settings: Any, file: Path) -> None:
-        self.client = client
-        self.file = file
-        self._settings = settings
-        client.prefix = "/mcp-agent/"
-        # A process that starts on a busy machine takes its time.
-        self.set(TIMEOUT_SECONDS=60.0, CONFIG=file)
-
-    def set(self, **values: Any) -> None:
-        """Change the part's section of the settings."""
-        agui = self._settings.AGUI
-        self._settings.AGUI = {**agui, "MCP": {**agui.get("MCP", {}), **values}}
-
-    def configure(self, **servers: Any) -> None:
-        self.file.write_text(json.dumps({"mcpServers": servers}))
-
-    def script(self, *answers: Any, registry: ToolRegistry | None = None) -> ScriptedModel:
-        """Let these answers stand for those of a model."""
-        llm = ScriptedModel(answers)
-        view = DjangoAGUIView(registry or ToolRegistry(), AgentConfig(model=llm))
-        patterns = [*get_urls(view, "mcp-agent/"), *urls.urlpatterns]
-        self._settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
-        return llm
-
-
-@pytest.fixture
-def project(client: Client, settings: Any, tmp_path: Path) -> Project:
-    return Project(client, settings, tmp_path / "mcp.json")
-
-
 def away(events: list[dict[str, Any]]) -> list[list[str]]:
     return [event["value"]["servers"] for event in events if event.get("name") == "servers_away"]
 
 
-@asynccontextmanager
-async def http_server(around: Any = None, server: MCPServer | None = None) -> AsyncIterator[str]:
-    """A server on a port of its own; `around` wraps its application."""
-    async with (
-        mcp_server.http_application(server or mcp_server.build_server(), around) as application,
-        serving(application) as url,
-    ):
-        yield f"{url}/mcp"
-
-
 class Traffic:
-    """Notes the headers of all requests; lets them wait, or cuts them off."""
+    """Notes the headers of all requests; lets them wait, or cuts off or holds those that call a tool."""
 
     def __init__(self) -> None:
         self.headers: list[dict[str, str]] = []
-        self.open = asyncio.Event()
+        self.open, self.open_to_calls = asyncio.Event(), asyncio.Event()
         self.open.set()
+        self.open_to_calls.set()
         self.cut_calls = False
-        self.hold_calls: asyncio.Event | None = None
 
     def __call__(self, application: Any) -> Any:
         async def watched(scope: Any, receive: Any, send: Any) -> None:
             self.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
             await self.open.wait()
             message = await receive()
-            if self.cut_calls and b'"tools/call"' in message["body"]:
-                return await send(CUT)
-            if self.hold_calls and b'"tools/call"' in message["body"]:
-                await self.hold_calls.wait()
+            if b'"tools/call"' in message["body"]:
+                await self.open_to_calls.wait()
+                if self.cut_calls:
+                    return await send(CUT)
             await application(scope, mcp_server.once_more(message, receive), send)
 
         return watched
@@ -134,12 +86,10 @@ async def test_tools_of_a_process_and_of_a_url_are_called(project: Project):
 
 
 async def test_an_older_server_is_spoken_to_over_sse(project: Project):
-    llm = project.script(call("old_add", a=1, b=2, _id="c1"), say("Done."))
     async with serving(mcp_server.build_server().sse_app()) as url:
         project.configure(old={"type": "sse", "url": f"{url}/sse"})
-        await project.client.run("Add")
+        assert (await project.call("old_add", a=1, b=2)).content == "3"
         await connections.close_all()
-    assert results_of(llm.requests[1])["c1"].content == "3"
 
 
 @pytest.mark.nightly
@@ -164,30 +114,26 @@ async def test_a_server_is_started_once_for_all_runs_and_ends_with_the_project(p
 async def test_a_tool_that_is_new_is_found(project: Project, monkeypatch: Any):
     monkeypatch.setattr(connections, "FAR_SECONDS", 0.0)
     server = mcp_server.build_server()
-    llm = project.script(say("Hi."), call("one_grown", _id="c1"), say("Big."))
     project.set(PIN="off")
     async with http_server(server=server) as url:
         project.configure(one={"url": url})
-        await project.client.run("Hi")
+        assert (await project.call("one_add", a=1, b=1)).content == "2"
         server.add_tool(lambda: "grown", "grown", description="Answer.", annotations=mcp_server.READ_ONLY)
-        await project.client.run("Grow")
-    assert results_of(llm.requests[2])["c1"].content == "grown"
+        assert (await project.call("one_grown")).content == "grown"
 
 
 async def test_of_two_tools_with_one_name_the_first_is_kept(project: Project):
     first, second = MCPServer("first"), MCPServer("second")
     first.add_tool(lambda: "first", "b_c", description="Answer.", annotations=mcp_server.READ_ONLY)
     second.add_tool(lambda: "second", "c", description="Answer.", annotations=mcp_server.READ_ONLY)
-    llm = project.script(call("a_b_c", _id="c1"), say("Done."))
     async with http_server(server=first) as one, http_server(server=second) as two:
         project.configure(a={"url": one}, a_b={"url": two})
-        await project.client.run("Call")
-    assert results_of(llm.requests[1])["c1"].content == "first"
+        assert (await project.call("a_b_c")).content == "first"
 
 
-async def test_each_call_ends_in_its_own_way(project: Project, settings: Any):
+async def test_each_call_ends_in_its_own_way(project: Project):
     """It fails alone, brings a file or a text that only looks like one, or needs no approval if the project says so."""
-    settings.AGUI = {**settings.AGUI, "AUTO_CONFIRM": ["one_erase"]}
+    project.settings.AGUI = {**project.settings.AGUI, "AUTO_CONFIRM": ["one_erase"]}
     project.configure(one=STDIO)
     answers = [
         call("one_fail", _id="c1"),
@@ -262,6 +208,7 @@ async def test_an_approved_call_of_a_server_that_is_away_fails_alone(project: Pr
     assert results_of(llm.requests[1])["c1"].outcome != "success"
 
 
+@pytest.mark.usefixtures("project")
 async def test_a_call_that_was_never_sent_is_not_said_to_be_at_work():
     async with nobody() as url:
         with pytest.raises(ToolFailed, match=r"^The server 'one' is out of reach"):
@@ -372,11 +319,10 @@ async def test_a_call_without_an_answer_fails_alone(project: Project, way: str):
             traffic.cut_calls = True
         else:
             project.set(CALL_SECONDS=0.05)
-            traffic.hold_calls = asyncio.Event()
+            traffic.open_to_calls.clear()
         events = await project.client.run("Add")
-        if traffic.hold_calls:
-            traffic.hold_calls.set()
-            assert away(events) == []
+        traffic.open_to_calls.set()
+    assert (way == "breaks") or away(events) == []
     assert results_of(llm.requests[1])["c1"].outcome == "failed"
     assert event_types(events)[-1] == "RUN_FINISHED"
 
@@ -404,11 +350,14 @@ def no_headers(user: Any, server: str) -> None:
     return None
 
 
+def open_connections() -> dict[Any, Any]:
+    return connections._connections[asyncio.get_running_loop()]
+
+
 @pytest.mark.parametrize("function", ["headers_of", "slow_headers_of"])
 async def test_each_user_has_a_connection_with_his_headers(project: Project, other_client: Client, function: str):
     traffic = Traffic()
     client = project.client
-    other_client.prefix = client.prefix
     project.set(HEADERS=f"{__name__}.{function}")
     project.script(*[call("one_add", a=1, b=1), say("2")] * 3)
     async with http_server(traffic) as url:
@@ -419,18 +368,17 @@ async def test_each_user_has_a_connection_with_his_headers(project: Project, oth
             sent = {(headers["x-user"], headers["x-all"], headers["x-server"]) for headers in traffic.headers}
             assert sent == {(user.user.username, "yes", "one")}
         assert len(traffic.headers) == 1  # The third run found its connection open
-        assert len(connections._connections[asyncio.get_running_loop()]) == 2
+        assert len(open_connections()) == 2
 
 
 async def test_without_headers_of_their_own_users_share_one(project: Project, other_client: Client):
     project.set(HEADERS=f"{__name__}.no_headers")
     project.script(say("Hi"), say("Hi"))
-    other_client.prefix = project.client.prefix
     async with http_server() as url:
         project.configure(one={"url": url})
         await project.client.run("Hi")
         await other_client.run("Hi", thread="t2")
-        assert len(connections._connections[asyncio.get_running_loop()]) == 1
+        assert len(open_connections()) == 1
 
 
 @pytest.mark.parametrize(("function", "seconds"), [("wrong_headers", 60.0), ("never_headers", 0.05)])
@@ -442,6 +390,7 @@ async def test_headers_that_cannot_be_sent_cost_the_tools_alone(project: Project
         assert away(await project.client.run("Hi")) == [["one"]]
 
 
+@pytest.mark.usefixtures("project")
 async def test_a_connection_of_a_user_that_is_idle_is_closed(monkeypatch: Any):
     opened: dict[Any, Session] = {}
 
@@ -458,7 +407,7 @@ async def test_a_connection_of_a_user_that_is_idle_is_closed(monkeypatch: Any):
         await asyncio.gather(own.tools(), shared.tools())
         await asyncio.wait([opened[headers].task], timeout=60)
         assert opened[headers].task.done()
-        assert list(connections._connections[asyncio.get_running_loop()].values()) == [shared]
+        assert list(open_connections().values()) == [shared]
 
 
 def test_the_connections_of_a_loop_that_has_ended_are_forgotten():
@@ -499,37 +448,43 @@ def test_a_schema_that_no_provider_takes_ends_no_chat():
         ('{"mcpServers": {"a": {"url": "http://a/", "headers": {"K k": "x"}}}}', "header 'K k'"),
         ('{"mcpServers": {"a": {"url": "http://${NOT_SET_AT_ALL}/"}}}', "environment variable NOT_SET_AT_ALL: set it"),
         ('{"mcpServers": {"a": {"url": "http://a/", "type": "secret"}}}', "'a': 'type'"),
+        ('{"mcpServers": {"a": {"command": "x", "auth": "oauth"}}}', '"auth" is for a "url"'),
+        ('{"mcpServers": {"a": {"url": "http://a.example/", "auth": "oauth"}}}', "begins with https"),
+        ('{"mcpServers": {"a": {"url": "https://x@a.example/", "auth": "oauth"}}}', '"auth" is for a "url"'),
+        (
+            '{"mcpServers": {"a": {"url": "https://a.example/", "auth": "oauth", "type": "sse"}}}',
+            '"auth" is for a "url"',
+        ),
+        ('{"mcpServers": {"a": {"url": "https://a.example/", "auth": "secret"}}}', "'auth'"),
+        (
+            '{"mcpServers": {"a": {"url": "https://a/", "auth": "oauth", "oauth": {"clientSecret": "secret"}}}}',
+            "'oauth'",
+        ),
     ],
 )
-def test_a_wrong_file_is_named_with_its_cure(tmp_path: Path, text: str | None, message: str, settings: Any):
-    path = tmp_path / "mcp.json"
+def test_a_wrong_file_is_named_with_its_cure(project: Project, text: str | None, message: str):
     if text is not None:
-        path.write_text(text)
-    settings.AGUI = {"MCP": {"CONFIG": str(path)}}
+        project.file.write_text(text)
     with pytest.raises(ImproperlyConfigured, match=message) as caught:
         configured_servers()
     assert "AGUI['MCP']['CONFIG'] = " in str(caught.value)
     assert "secret" not in str(caught.value)
 
 
-def test_what_other_clients_write_is_read(tmp_path: Path, monkeypatch: Any):
+def test_what_other_clients_write_is_read(project: Project, monkeypatch: Any):
     monkeypatch.setenv("TOKEN", "t")
-    servers = {
-        "a": {"type": "http", "url": "http://a/", "headers": {"Authorization": "Bearer ${TOKEN}"}, "tools": ["*"]},
-        "b": {"command": "x", "args": None, "env": None, "autoApprove": []},
-        "c": {"command": "${NOT_SET_AT_ALL}", "disabled": True},
-    }
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers, "inputs": []}))
-    a, b = read_servers(tmp_path / "mcp.json")
+    project.configure(
+        a={"type": "http", "url": "http://a/", "headers": {"Authorization": "Bearer ${TOKEN}"}, "tools": ["*"]},
+        b={"command": "x", "args": None, "env": None, "autoApprove": []},
+        c={"command": "${NOT_SET_AT_ALL}", "disabled": True},
+    )
+    a, b = configured_servers()
     assert (a.name, a.headers) == ("a", (("Authorization", "Bearer t"),))
     assert (b.args, b.env) == ((), ())
-
-
-def test_the_environment_names_a_file_of_the_project(tmp_path: Path, settings: Any, monkeypatch: Any):
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"a": {"command": "x"}}}))
+    # The environment may name the file, too.
     monkeypatch.setenv("MCP_CONFIG", "mcp.json")
-    settings.BASE_DIR, settings.AGUI = tmp_path, {}
-    assert [server.name for server in configured_servers()] == ["a"]
+    project.settings.BASE_DIR, project.settings.AGUI = project.file.parent, {}
+    assert [server.name for server in configured_servers()] == ["a", "b"]
 
 
 def test_a_function_for_headers_that_is_not_there_is_named():
@@ -537,10 +492,24 @@ def test_a_function_for_headers_that_is_not_there_is_named():
         conf.load({"MCP": {"HEADERS": "agui.nothing"}})
 
 
-@pytest.mark.nightly
-def test_without_the_settings_nothing_of_it_is_imported(settings: Any):
-    code = "import django; django.setup(); import config.urls, sys; print({'mcp', 'fastmcp'} & {*sys.modules})"
-    environment = os.environ | {"DEBUG": "1", "DJANGO_SETTINGS_MODULE": "config.settings"}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith("set()")
+# --- The recipe
+
+
+async def test_call_an_mcp_server_with_oauth(paste: Any, user: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    traffic = Traffic()
+    async with http_server(traffic) as url:
+        monkeypatch.setenv("LIBRARY_URL", url)
+        (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"other": {"url": url}}}))
+        paste("use-other-services#call-an-mcp-server-with-oauth")
+        calls = [call("library_add", a=1, b=2), call("other_add", a=3, b=4), call("library_erase", what="all")]
+        chat = Chat(user, *calls, say("Done."))
+        answer = await chat.send("Add")
+        listed = {tool["name"]: tool["summary"] for tool in (await chat.http.get("/agent/tools/")).json()}
+    assert [str(result) for result in answer.results] == ["3", "7"]
+    assert [one["metadata"]["x-summary"] for one in answer.interrupts] == ["Library erase"]
+    assert listed["library_add"] == "Library add"
+    assert {headers.get("authorization") for headers in traffic.headers} == {"Bearer token-of-ada", None}
+    # What the recipe says of a sign-in in a browser
+    with pytest.warns(UserWarning, match="in-memory token storage"):
+        assert MCPToolset("http://127.0.0.1:9/mcp", auth="oauth").client is not None

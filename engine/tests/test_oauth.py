@@ -1,22 +1,27 @@
 """Sign-in for MCP hosts: a host finds its way, a user agrees, and the host's calls count as theirs."""
 
-import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 pytest.importorskip("oauth2_provider")
 
+import httpx2
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import Permission
 from django.core.exceptions import ImproperlyConfigured
-from django.test import AsyncClient
+from django.core.handlers.asgi import ASGIHandler
 from django.urls import resolve
 from django.utils.translation import gettext_lazy
+from mcp import Client as McpClient
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import OAuthClientMetadata
+from mcp_message import TASKS
 from oauth2_provider.models import AccessToken, Application, RefreshToken
 
 from agui import ToolRegistry, conf
-from agui.contrib.mcp.approvals import version_of
 from agui.contrib.mcp.models import ClientQuestion, ClientTask
 from agui.contrib.mcp.resources import resource
 from agui.contrib.oauth import connections
@@ -24,43 +29,44 @@ from agui.contrib.oauth.conf import OauthSettings
 from agui.contrib.oauth.scopes import needed_scopes
 from agui.models import AuditRecord
 from tests import urls
-from tests.conftest import Client
-from tests.hosting import CALLBACK, CLAUDE, RESOURCE, SITE, Host, answered, known_client, open_doors, text_of
+from tests.calling import permit, person_of, raw_of
+from tests.conftest import Client, query_of
+from tests.hosting import (
+    CALLBACK,
+    CLAUDE,
+    RESOURCE,
+    SITE,
+    Host,
+    Visitor,
+    add_client,
+    answered,
+    error_of,
+    open_doors,
+    text_of,
+)
+from tests.serving import serving
 
 pytestmark = pytest.mark.database
 
 
-@pytest.fixture(autouse=True)
-def mounted(settings: Any) -> None:
-    open_doors(settings)
-
-
-@pytest.fixture
-def host(user: Any) -> Host:
-    known_client()
-    return Host(user)
-
-
 async def document(host: Host, where: str) -> dict[str, Any]:
     response = await host.http.get(f"/.well-known/{where}")
-    assert response.status_code == 200, where
-    assert response["Access-Control-Allow-Origin"] == "*"
-    found: dict[str, Any] = json.loads(response.content)
+    assert (response.status_code, response["Access-Control-Allow-Origin"]) == (200, "*"), where
+    found: dict[str, Any] = response.json()
     return found
 
 
 async def test_host_finds_all_addresses_from_the_first_refusal(host: Host):
-    refused = await host.call("echo", {"text": "hi"})
+    refused = await host.call("ping")
     assert refused.status_code == 401
     challenge = refused["WWW-Authenticate"]
     assert f'resource_metadata="{SITE}/.well-known/oauth-protected-resource/agent/mcp/"' in challenge
     assert 'scope="tools:read tools:write"' in challenge
     assert "error=" not in challenge
-    stale = await host.call("echo", {"text": "hi"}, token="unknown")
+    stale = await host.call("ping", token="unknown")
     assert 'error="invalid_token"' in stale["WWW-Authenticate"]
     resource = await document(host, "oauth-protected-resource/agent/mcp/")
-    assert resource["resource"] == RESOURCE
-    assert resource["authorization_servers"] == [SITE]
+    assert (resource["resource"], resource["authorization_servers"]) == (RESOURCE, [SITE])
     server = await document(host, "oauth-authorization-server")
     assert server == server | {
         "issuer": SITE,
@@ -73,7 +79,6 @@ async def test_host_finds_all_addresses_from_the_first_refusal(host: Host):
     }
     assert "none" in server["token_endpoint_auth_methods_supported"]
     assert "registration_endpoint" not in server
-    assert (await host.ask()).status_code == 200
     # The documents are at the root, too, and nowhere else.
     assert (await document(host, "oauth-protected-resource"))["resource"] == RESOURCE
     assert (await document(host, "oauth-authorization-server/agent/mcp"))["issuer"] == SITE
@@ -89,7 +94,7 @@ async def test_each_form_of_the_address_is_one_resource(host: Host, typed: str):
     found = await document(host, f"oauth-protected-resource/{typed}")
     assert found["resource"] == f"{SITE}/{typed}"
     code = await host.get_code(resource=found["resource"])
-    tokens = json.loads((await host.redeem(code, resource=found["resource"])).content)
+    tokens = (await host.redeem(code, resource=found["resource"])).json()
     host.token = tokens["access_token"]
     for address in ("agent/mcp/", "agent/mcp", "mcp", "mcp/"):
         assert text_of(await host.call("ping", path=f"/{address}")) == "pong"
@@ -118,21 +123,11 @@ async def test_user_connects_a_host_and_its_calls_are_theirs(host: Host):
     assert all(tokens["refresh_token"] not in pair for pair in stored)
 
 
-async def test_tokens_of_the_chat_work_as_before(client: Client):
-    host = Host(client.user)
+async def test_tokens_of_the_chat_work_as_before(host: Host, client: Client):
     token = client.http.defaults["authorization"].removeprefix("Bearer ")
     assert text_of(await host.call("whoami", token=token)) == "ada"
     assert (await AuditRecord.objects.aget(tool_name="whoami")).via == "mcp"
     assert (await host.call("whoami", token="agt_unknown")).status_code == 401
-
-
-async def test_refreshed_connection_goes_on(host: Host):
-    first = await host.connect()
-    second = json.loads((await host.refresh(first["refresh_token"])).content)
-    assert second["refresh_token"] != first["refresh_token"]
-    assert text_of(await host.call("ping", token=second["access_token"])) == "pong"
-    # The old one has ended with its refresh token.
-    assert (await host.call("ping")).status_code == 401
 
 
 async def test_consent_page_and_tokens_are_at_the_root_too(host: Host):
@@ -145,6 +140,8 @@ async def test_consent_page_and_tokens_are_at_the_root_too(host: Host):
         assert (await host.browser.get(f"{path}?{asked}")).status_code == 200, path
     for path in ("/token", "/token/", "/oauth/token/"):
         assert (await host.redeem(await host.get_code(), path=path)).status_code == 200, path
+    for path in ("/oauth/revoke", "/oauth/revoke/"):
+        assert error_of(await host.post(path, client_id="x"))
 
 
 # --- Scopes
@@ -153,14 +150,12 @@ async def test_consent_page_and_tokens_are_at_the_root_too(host: Host):
 async def test_user_keeps_a_host_from_changing_anything(host: Host):
     tokens = await host.connect(write=False)
     assert tokens["scope"] == "tools:read"
-    listed = json.loads((await host.send("tools/list")).content)["result"]["tools"]
+    listed = (await host.send("tools/list")).json()["result"]["tools"]
     assert "echo" in {tool["name"] for tool in listed}, "a host has to know what it can ask for"
     refused = await host.call("echo", {"text": "hi"})
     assert refused.status_code == 403
-    challenge = refused["WWW-Authenticate"]
-    assert 'error="insufficient_scope"' in challenge
-    assert 'scope="tools:read tools:write"' in challenge, "all scopes of the operation"
-    assert "resource_metadata=" in challenge
+    for words in ('error="insufficient_scope"', 'scope="tools:read tools:write"', "resource_metadata="):
+        assert words in refused["WWW-Authenticate"]
     # The host asks for more, and the user agrees this time.
     assert text_of(await host.call("echo", {"text": "hi"}, token=(await host.connect())["access_token"])) == "hi"
 
@@ -194,23 +189,18 @@ async def test_no_form_of_a_call_goes_round_its_scope(host: Host, body: str):
 async def test_result_is_told_to_hosts_that_may_still_make_the_call(host: Host):
     """The user can take a scope from a host after its call."""
     await host.connect()
-    approval = json.loads((await host.call("wipe")).content)["result"]["structuredContent"]["approval"]
+    approval = (await host.call("wipe")).json()["result"]["structuredContent"]["approval"]
     question = await ClientQuestion.objects.aget(pk=approval["id"])
-    person = AsyncClient()
-    await person.aforce_login(host.user)
-    await person.post(f"/agent/mcp/approvals/{question.pk}/", {"shown": version_of(question), "do": "approve"})
-    task = await ClientTask.objects.acreate(
-        caller=question.caller,
-        scope=question.scope,
-        tool_name="wipe",
-        state="waiting",
-        question=question,
-        expires_at=question.expires_at,
-    )
+    person = await person_of(host.user)
+    await person.decide(question)
+    about = {name: getattr(question, name) for name in ("caller", "scope", "tool_name", "expires_at")}
+    task = await ClientTask.objects.acreate(state="waiting", question=question, **about)
+    raw = await raw_of(None, TASKS)
 
     async def told() -> tuple[str, Any]:
-        status = json.loads((await host.call("approval_status", {"id": approval["id"]})).content)["result"]
-        answer = json.loads((await host.send_2026("tasks/get", str(task.pk), taskId=str(task.pk))).content)
+        status = (await host.call("approval_status", {"id": approval["id"]})).json()["result"]
+        raw.token = {"authorization": f"Bearer {host.token}"}
+        answer = await raw.send("tasks/get", str(task.pk), taskId=str(task.pk))
         return status["content"][0]["text"], answer.get("result", {}).get("status")
 
     assert await told() == ("wiped all", "completed")
@@ -222,7 +212,7 @@ async def test_scope_gives_nothing_that_the_user_may_not(host: Host):
     await host.connect()
     refused = await host.call("inspect")
     assert b"Unknown tool" in refused.content
-    await host.user.user_permissions.aadd(await view_run())
+    await permit(host.user)
     assert text_of(await host.call("inspect")) == "all is well"
     await host.user.user_permissions.aclear()
     assert b"Unknown tool" in (await host.call("inspect")).content
@@ -232,17 +222,13 @@ GROUPS = {"work": {"WORDS": gettext_lazy("Monday"), "PERMISSIONS": ["agui.view_r
 
 
 @pytest.fixture
-def groups(settings: Any) -> None:
+def groups(host: Host, settings: Any) -> None:
     settings.AGUI = {**settings.AGUI, "OAUTH": {"GROUPS": GROUPS}}
-
-
-async def view_run() -> Permission:
-    return await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
 
 
 @pytest.mark.usefixtures("groups")
 async def test_group_of_tools_is_a_scope_of_its_own(host: Host, settings: Any):
-    await host.user.user_permissions.aadd(await view_run())
+    await permit(host.user)
     everything = "tools:read tools:write tools:work"
     assert f'scope="{everything}"' in (await host.call("ping"))["WWW-Authenticate"]
     assert (await document(host, "oauth-protected-resource/agent/mcp/"))["scopes_supported"] == everything.split()
@@ -262,7 +248,7 @@ async def test_group_of_tools_is_a_scope_of_its_own(host: Host, settings: Any):
     await host.user.user_permissions.aclear()
     assert b"Unknown tool" in (await host.call("inspect")).content
     assert (await host.connect(write=False, scope="tools:read tools:work"))["scope"] == "tools:read"
-    await host.user.user_permissions.aadd(await view_run())
+    await permit(host.user)
     assert (await host.call("inspect")).status_code == 403
 
 
@@ -314,8 +300,7 @@ async def test_disabled_account_is_refused_at_the_next_call(host: Host):
     host.user.is_active = False
     await host.user.asave()
     assert (await host.call("ping")).status_code == 401
-    assert json.loads((await host.refresh(tokens["refresh_token"])).content)["error"] == "invalid_grant"
-    assert json.loads((await host.redeem(code)).content)["error"] == "invalid_grant"
+    assert error_of(await host.refresh(tokens["refresh_token"])) == error_of(await host.redeem(code)) == "invalid_grant"
 
 
 async def test_user_sees_and_ends_a_connection(host: Host, other: Any):
@@ -348,7 +333,7 @@ async def test_connection_ends_without_its_user(host: Host, clock: Any, by: str)
         assert (await host.post("/oauth/revoke", token=token, client_id=CLAUDE)).status_code == 200
     else:
         await Application.objects.all().adelete()
-        assert json.loads((await host.refresh(token)).content)["error"] == "invalid_client"
+        assert error_of(await host.refresh(token)) == "invalid_client"
     assert (await host.call("ping")).status_code == 401
 
 
@@ -365,3 +350,78 @@ async def test_middleware_that_asks_everybody_to_sign_in_lets_hosts_pass(host: H
         assert (view.max_body_bytes(), view.csrf_exempt) == (conf.get().max_body_bytes, True)
         assert text_of(await host.call("ping", path=path)) == "pong"
     assert (await host.http.get("/oauth/connections/")).status_code == 302
+
+
+# --- The official Python client, which signs in by itself: discovery, consent, PKCE, refreshing, more scopes
+
+LANDING = "http://127.0.0.1:9/callback"  # Nothing listens: the browser of the test reads the address
+DOCUMENT = "https://editor.example/client.json"
+
+
+class Storage:
+    """Where the client keeps what it has got."""
+
+    tokens: Any = None
+    client: Any = None
+
+    async def get_tokens(self) -> Any:
+        return self.tokens
+
+    async def set_tokens(self, tokens: Any) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> Any:
+        return self.client
+
+    async def set_client_info(self, client_info: Any) -> None:
+        self.client = client_info
+
+
+@pytest.fixture(params=["agent/mcp/", "mcp"])
+async def address(request: Any, settings: Any, user: Any) -> AsyncIterator[str]:
+    open_doors(settings, REGISTRATION=True)
+    async with serving(ASGIHandler(), grace_seconds=10) as url:
+        yield f"{url}/{request.param}"
+
+
+@asynccontextmanager
+async def signed_in(sign_in: OAuthClientProvider) -> AsyncIterator[McpClient]:
+    async with (
+        httpx2.AsyncClient(auth=sign_in, timeout=60) as http,
+        McpClient(streamable_http_client(sign_in.context.server_url, http_client=http)) as client,
+    ):
+        yield client
+
+
+def sign_in_of(visitor: Visitor, address: str, storage: Storage, **options: Any) -> OAuthClientProvider:
+    metadata = OAuthClientMetadata(client_name="A client", redirect_uris=[LANDING])  # type: ignore[list-item]
+
+    async def come_back() -> AuthorizationCodeResult:
+        assert visitor.landed.startswith(LANDING)
+        return AuthorizationCodeResult(**query_of(visitor.landed))
+
+    return OAuthClientProvider(address, metadata, storage, visitor.visit, come_back, **options)
+
+
+async def test_client_registers_connects_refreshes_and_calls(address: str):
+    visitor, storage = Visitor(True), Storage()
+    sign_in = sign_in_of(visitor, address, storage)
+    async with signed_in(sign_in) as client:
+        assert (await client.call_tool("whoami", {})).content[0].text == "ada"
+        sign_in.context.token_expiry_time = 1  # The client takes its token for one that has expired
+        assert (await client.call_tool("echo", {"text": "hi"})).content[0].text == "hi"
+    assert visitor.allows_changes == [], "the user was asked once"
+    assert await AccessToken.objects.filter(source_refresh_token__isnull=False).acount() == 1
+    # The next process begins with what was kept.
+    async with signed_in(sign_in_of(visitor, address, storage)) as client:
+        assert (await client.call_tool("whoami", {})).content[0].text == "ada"
+    assert await Application.objects.acount() == 1
+
+
+async def test_client_with_a_document_asks_for_more_when_it_needs_it(address: str):
+    await add_client(DOCUMENT, "http://127.0.0.1/callback", registration_source="cimd")
+    visitor = Visitor(False, True)
+    async with signed_in(sign_in_of(visitor, address, Storage(), client_metadata_url=DOCUMENT)) as client:
+        assert (await client.call_tool("echo", {"text": "hi"})).content[0].text == "hi"
+        assert visitor.allows_changes == [], "the user was asked again for the call that changes something"
+    assert await Application.objects.acount() == 1

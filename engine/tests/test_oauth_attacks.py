@@ -18,38 +18,11 @@ from agui.contrib.mcp.caller import Caller
 from agui.contrib.oauth.mcp_view import ConnectedMcpView
 from tests import urls
 from tests.conftest import run_input
-from tests.hosting import (
-    CALLBACK,
-    CLAUDE,
-    RESOURCE,
-    SITE,
-    Host,
-    add_client,
-    answered,
-    known_client,
-    open_doors,
-    text_of,
-)
+from tests.hosting import CALLBACK, CLAUDE, RESOURCE, SITE, Host, add_client, answered, error_of, text_of
 
 pytestmark = pytest.mark.database
 
 THIEF = "https://thief.example/client.json"
-
-
-@pytest.fixture(autouse=True)
-def mounted(settings: Any) -> None:
-    open_doors(settings)
-
-
-@pytest.fixture
-def host(user: Any) -> Host:
-    known_client()
-    return Host(user)
-
-
-def error_of(response: Any) -> str:
-    assert response.status_code in (400, 401), response.content
-    return str(json.loads(response.content)["error"])
 
 
 # --- Audience confusion
@@ -75,37 +48,22 @@ def error_of(response: Any) -> str:
     ],
 )
 async def test_code_is_for_an_endpoint_of_this_site(host: Host, resource: str | None):
-    refused = await host.ask(resource=resource)
-    assert answered(refused)["error"] == "invalid_target"
-    assert answered(refused)["iss"] == SITE
-    second = await host.browser.get(f"{host.question()}&resource={SITE}/second/mcp/")
-    assert answered(second)["error"] == "invalid_target"
+    refused = answered(await host.ask(resource=resource))
+    assert (refused["error"], refused["iss"]) == ("invalid_target", SITE)
+    twice = await host.browser.get(f"{host.question()}&resource={SITE}/second/mcp/")
+    assert answered(twice)["error"] == "invalid_target"
     assert not await Grant.objects.aexists()
 
 
 async def test_token_of_one_agent_opens_no_other(host: Host):
     second = f"{SITE}/second/mcp/"
-    other = json.loads((await host.redeem(await host.get_code(resource=second), resource=second)).content)
-    assert (await host.call("ping", token=other["access_token"])).status_code == 401
+    other = (await host.redeem(await host.get_code(resource=second), resource=second)).json()["access_token"]
+    assert (await host.call("ping", token=other)).status_code == 401
     await host.connect()
     assert text_of(await host.call("ping")) == "pong"
     assert (await host.call("ping", path="/second/mcp/")).status_code == 401
     for resource in (second, "https://evil.example/mcp"):
         assert error_of(await host.redeem(await host.get_code(), resource=resource)) == "invalid_target"
-
-
-async def make_token(host: Host, resource: list[str], **fields: Any) -> str:
-    """A token as another part of the project could issue one."""
-    values = {
-        "user": host.user,
-        "application": await Application.objects.aget(client_id=host.asks["client_id"]),
-        "scope": "tools:read tools:write",
-        "expires": timezone.now() + timedelta(hours=1),
-    }
-    token = AccessToken(resource=resource, **(values | fields))
-    set_token_value(token, "made-elsewhere")
-    await token.asave()
-    return "made-elsewhere"
 
 
 @pytest.mark.parametrize(
@@ -125,8 +83,11 @@ async def make_token(host: Host, resource: list[str], **fields: Any) -> str:
 )
 async def test_token_is_for_this_endpoint_exactly(host: Host, resource: list[str], fields: Any, status: int):
     """The toolkit lets a token without a resource in everywhere, and compares others by their beginning."""
-    token = await make_token(host, resource, **fields)
-    assert (await host.call("ping", token=token)).status_code == status
+    about = {"user": host.user, "application": await Application.objects.aget(), "scope": "tools:read tools:write"}
+    token = AccessToken(resource=resource, expires=timezone.now() + timedelta(hours=1), **(about | fields))
+    set_token_value(token, "made-elsewhere")
+    await token.asave()
+    assert (await host.call("ping", token="made-elsewhere")).status_code == status
 
 
 async def test_token_opens_no_other_route_and_counts_in_the_header_only(host: Host):
@@ -171,8 +132,7 @@ async def test_nothing_goes_to_an_address_that_is_not_registered(host: Host, uri
     csrf = host.browser.cookies["csrftoken"].value
     form = {"csrfmiddlewaretoken": csrf, "decision": "allow", "redirect_uri": uri}
     for refused in (await host.ask(redirect_uri=uri), await host.browser.post(host.question(redirect_uri=uri), form)):
-        assert refused.status_code == 400
-        assert "Location" not in refused
+        assert (refused.status_code, "Location" in refused) == (400, False)
     assert not await Grant.objects.aexists()
 
 
@@ -190,9 +150,7 @@ async def test_what_a_form_says_beside_the_decision_counts_for_nothing(host: Hos
     }
     told = answered(await host.browser.post(host.question(scope="tools:read"), form))
     grant = await Grant.objects.aget(code=told["code"])
-    assert grant.user_id == host.user.pk
-    assert grant.scope == "tools:read"
-    assert grant.resource == [RESOURCE]
+    assert (grant.user_id, grant.scope, grant.resource) == (host.user.pk, "tools:read", [RESOURCE])
     assert grant.code_challenge == host.asks["code_challenge"]
 
 
@@ -200,9 +158,7 @@ async def test_errors_of_unknown_apps_and_values_with_a_zero_byte_stay_here(host
     """PostgreSQL can't look for a zero byte."""
     for changes in ({"client_id": "unknown"}, {"client_id": None}, {"client_id": "a\0b"}):
         refused = await host.ask(**changes)
-        assert refused.status_code == 400, changes
-        assert "Location" not in refused
-        assert "evil" not in refused.content.decode()
+        assert (refused.status_code, "Location" in refused) == (400, False), changes
     assert error_of(await host.redeem("a\0b")) == "invalid_request"
     assert error_of(await host.redeem("x", client_id="a\0b")) == "invalid_request"
     assert error_of(await host.post("/oauth/revoke", token="x", client_id="a\0b")) == "invalid_request"
@@ -210,7 +166,7 @@ async def test_errors_of_unknown_apps_and_values_with_a_zero_byte_stay_here(host
     assert not await Grant.objects.aexists()
 
 
-async def test_editor_may_choose_its_port_only(user: Any):
+async def test_editor_may_choose_its_port_only(host: Host, user: Any):
     await add_client("https://editor.example/client.json", "http://127.0.0.1/callback", "cursor://app.mcp/callback")
     host = Host(user, "https://editor.example/client.json", "http://127.0.0.1:51234/callback")
     page = await host.ask()
@@ -241,8 +197,8 @@ async def test_code_that_comes_again_ends_the_tokens_that_it_gave(host: Host):
     """The first who came with it may have been a thief (RFC 6749, 4.1.2)."""
     await host.connect()
     code = await host.get_code()
-    first = json.loads((await host.redeem(code)).content)
-    second = json.loads((await host.refresh(first["refresh_token"])).content)
+    first = (await host.redeem(code)).json()
+    second = (await host.refresh(first["refresh_token"])).json()
     assert error_of(await host.redeem("another-code")) == "invalid_grant"
     assert text_of(await host.call("ping", token=second["access_token"])) == "pong"
     assert error_of(await host.redeem(code)) == "invalid_grant"
@@ -260,7 +216,7 @@ async def test_code_is_that_of_its_host_and_of_who_gave_it(host: Host, other: An
     # Who injects the code of their own account into another's host acts as themselves.
     mine = Host(other)
     mine.verifier, mine.asks = host.verifier, host.asks
-    tokens = json.loads((await host.redeem(await mine.get_code())).content)
+    tokens = (await host.redeem(await mine.get_code())).json()
     assert text_of(await host.call("whoami", token=tokens["access_token"])) == "bob"
 
 
@@ -325,7 +281,7 @@ async def test_every_answer_says_who_answers(host: Host, user: Any, settings: An
     assert answered(answer)["iss"] == SITE
     # It does not follow the host of a request.
     settings.AGUI = {**settings.AGUI, "OAUTH": {"SITE_URL": "https://real.example"}}
-    found = json.loads((await host.http.get("/.well-known/oauth-authorization-server")).content)
+    found = (await host.http.get("/.well-known/oauth-authorization-server")).json()
     assert found["issuer"] == "https://real.example"
     assert urlsplit(found["token_endpoint"]).netloc == "real.example"
     refused = await host.http.post("/agent/mcp/", "{}", content_type="application/json")
@@ -337,8 +293,9 @@ async def test_every_answer_says_who_answers(host: Host, user: Any, settings: An
 
 async def test_reuse_of_a_refresh_token_ends_the_whole_family(host: Host):
     first = await host.connect()
-    second = json.loads((await host.refresh(first["refresh_token"])).content)
-    third = json.loads((await host.refresh(second["refresh_token"])).content)
+    second = (await host.refresh(first["refresh_token"])).json()
+    assert (await host.call("ping")).status_code == 401, "the old one has ended with its refresh token"
+    third = (await host.refresh(second["refresh_token"])).json()
     assert text_of(await host.call("ping", token=third["access_token"])) == "pong"
     # A thief comes with an old one, or the host does after the thief.
     assert error_of(await host.refresh(first["refresh_token"])) == "invalid_grant"
@@ -347,12 +304,10 @@ async def test_reuse_of_a_refresh_token_ends_the_whole_family(host: Host):
 
 
 async def test_refresh_gives_no_more_than_there_was(host: Host):
-    tokens = await host.connect(write=False)
-    wider = await host.refresh(tokens["refresh_token"], scope="tools:read tools:write")
-    assert error_of(wider) == "invalid_scope"
-    elsewhere = await host.refresh(tokens["refresh_token"], resource=f"{SITE}/second/mcp/")
-    assert error_of(elsewhere) == "invalid_target"
-    kept = json.loads((await host.refresh(tokens["refresh_token"])).content)
+    token = (await host.connect(write=False))["refresh_token"]
+    assert error_of(await host.refresh(token, scope="tools:read tools:write")) == "invalid_scope"
+    assert error_of(await host.refresh(token, resource=f"{SITE}/second/mcp/")) == "invalid_target"
+    kept = (await host.refresh(token)).json()
     assert kept["scope"] == "tools:read"
     assert (await host.call("echo", {"text": "hi"}, token=kept["access_token"])).status_code == 403
 
@@ -397,26 +352,21 @@ async def test_looking_at_the_page_connects_nothing(host: Host):
     """However often, and after the user has agreed before: a page could make a browser go there."""
     await host.connect()
     await Grant.objects.all().adelete()
-    assert (await host.ask()).status_code == 200
-    assert (await host.ask(prompt="none")).status_code == 200
-    assert (await host.browser.get(f"{host.question()}&decision=allow&allow=true")).status_code == 200
+    for question in (host.question(), host.question(prompt="none"), f"{host.question()}&decision=allow&allow=true"):
+        assert (await host.browser.get(question)).status_code == 200
     assert not await Grant.objects.aexists()
 
 
-async def test_page_can_be_framed_by_nobody_and_runs_nothing(user: Any, settings: Any):
+async def test_page_can_be_framed_by_nobody_and_runs_nothing(host: Host, settings: Any):
     settings.X_FRAME_OPTIONS = "SAMEORIGIN"
-    await add_client(name='<b>Claude</b>"><script>')
-    page = await Host(user).ask()
-    policy = page["Content-Security-Policy"]
-    assert page["X-Frame-Options"] == "DENY"
-    assert "frame-ancestors 'none'" in policy
-    assert "default-src 'none'" in policy
+    await Application.objects.aupdate(name='<b>Claude</b>"><script>')
+    answer = await host.ask()
+    page, policy = answer.content.decode(), answer["Content-Security-Policy"]
+    assert (answer["X-Frame-Options"], answer["Cache-Control"]) == ("DENY", "no-store")
+    for directive in ("frame-ancestors 'none'", "default-src 'none'", "form-action 'self' https://claude.ai"):
+        assert directive in policy
     assert "script-src" not in policy
-    assert "form-action 'self' https://claude.ai" in policy
-    assert "<script" not in page.content.decode()
-    assert page["Cache-Control"] == "no-store"
-    assert "<b>Claude" not in page.content.decode()
-    assert "&lt;b&gt;Claude" in page.content.decode()
+    assert ("<script" in page, "<b>Claude" in page, "&lt;b&gt;Claude" in page) == (False, False, True)
 
 
 # --- Two clients of one user
@@ -426,7 +376,7 @@ async def test_two_hosts_of_a_user_have_different_keys(host: Host, user: Any, rf
     """A question belongs to one of them (mcp/forms.py). A renewed token is the same host's."""
     await add_client(THIEF, "https://thief.example/cb")
     tokens = await host.connect()
-    renewed = json.loads((await host.refresh(tokens["refresh_token"])).content)["access_token"]
+    renewed = (await host.refresh(tokens["refresh_token"])).json()["access_token"]
     other = (await Host(user, THIEF, "https://thief.example/cb").connect())["access_token"]
     view = ConnectedMcpView.mounted(urls.view)
     keys = []

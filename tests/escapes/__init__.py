@@ -1,7 +1,7 @@
 """How apps of other MCP servers try to break out of their frame, and what holds each attempt.
 
 Each attempt is a script that the app runs. It fails as long as its defences stand, and succeeds once a test has taken
-them out: tests/test_browser_escapes.py shows both. What the server holds is in engine/tests/test_mcp_escapes.py.
+them out: tests/test_browser_escapes.py shows both. What the server holds is in engine/tests/test_mcp_apps.py.
 """
 
 from collections.abc import Callable, Mapping

@@ -33,6 +33,9 @@ def sampling(text: str) -> types.CreateMessageRequest:
     return types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=messages, max_tokens=100))
 
 
+NAME = form("What is your name?", "name")
+
+
 def said(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
@@ -43,48 +46,31 @@ def asked(state: Any = None, **requests: Any) -> types.InputRequiredResult:
     )
 
 
-def filled(params: Any, key: str) -> dict[str, Any] | None:
-    """What a form of this key has got; None if it has none."""
-    answer = (params.input_responses or {}).get(key)
-    return answer.content if isinstance(answer, types.ElicitResult) else None
-
-
-def asking(key: str, request: Any, told: Callable[[Any], str]) -> Raw:
-    """Make a tool that asks once, and tells of the answer."""
+def asking(told: Callable[[Any], str], state: Any = None, **requests: Any) -> Raw:
+    """Make a tool that asks once, and tells of the answers."""
 
     async def ask(ctx: Any, params: Params) -> Result:
-        answer = (params.input_responses or {}).get(key)
-        return asked(**{key: request}) if answer is None else said(told(answer))
+        answers = params.input_responses or {}
+        if requests.keys() <= answers.keys() and (state is None or params.request_state):
+            return said(told(answers))
+        return asked(state, **requests)
 
     return ask
 
 
-async def request_state(ctx: Any, params: Params) -> Result:
-    if params.request_state and filled(params, "confirm"):
-        return said("state-ok")
-    return asked({"kind": "state"}, confirm=form("Please confirm", "ok", "boolean"))
-
-
-async def multiple_inputs(ctx: Any, params: Params) -> Result:
-    answers = params.input_responses or {}
-    if params.request_state and {"user_name", "greeting", "client_roots"} <= answers.keys():
-        return said(f"Hello, {(filled(params, 'user_name') or {})['name']}!")
-    return asked(
-        {"kind": "inputs"},
-        user_name=form("What is your name?", "name"),
-        greeting=sampling("Generate a greeting"),
-        client_roots=types.ListRootsRequest(),
-    )
+def name_in(answers: Any) -> str:
+    return f"Hello, {answers['user_name'].content['name']}!"
 
 
 async def multi_round(ctx: Any, params: Params) -> Result:
     state = json.loads(params.request_state or "{}")
+    answers: Any = params.input_responses
     if not state:
         return asked({"round": 1}, step1=form("Step 1: What is your name?", "name"))
     if state["round"] == 1:
-        name = (filled(params, "step1") or {})["name"]
+        name = answers["step1"].content["name"]
         return asked({"round": 2, "name": name}, step2=form("Step 2: What is your favorite color?", "color"))
-    return said(f"{state['name']} likes {(filled(params, 'step2') or {})['color']}")
+    return said(f"{state['name']} likes {answers['step2'].content['color']}")
 
 
 async def capabilities(ctx: Any, params: Params) -> Result:
@@ -93,7 +79,7 @@ async def capabilities(ctx: Any, params: Params) -> Result:
     if declared.sampling is not None:
         requests["greeting"] = sampling("Generate a greeting")
     if declared.elicitation is not None:
-        requests["user_name"] = form("What is your name?", "name")
+        requests["user_name"] = NAME
     return asked(**requests)
 
 
@@ -107,53 +93,48 @@ async def missing_capability(ctx: Any, params: Params) -> Result:
 async def streaming_elicitation(ctx: Any, params: Params) -> Result:
     if ctx.meta and "progress_token" in ctx.meta:
         await ctx.session.send_progress_notification(ctx.meta["progress_token"], 1, related_request_id=ctx.request_id)
-    return asked(user_name=form("What is your name?", "name"))
+    return asked(user_name=NAME)
 
 
-async def logging_tool(ctx: Any, params: Params) -> Result:
-    await ctx.session.send_log_message("info", "at work", related_request_id=ctx.request_id)
-    return said("logged")
-
-
-async def tool_with_logging(ctx: Any, params: Params) -> Result:
+async def logging(ctx: Any, params: Params) -> Result:
     for words in ("Tool execution started", "Tool processing data", "Tool execution completed"):
         await ctx.session.send_log_message("info", words, related_request_id=ctx.request_id)
     return said("logged")
 
 
+asks_with_state = asking(lambda answers: "state-ok", {"kind": "state"}, confirm=form("Please confirm", "ok", "boolean"))
 TOOLS: dict[str, Raw] = {
-    "test_input_required_result_elicitation": asking(
-        "user_name", form("What is your name?", "name"), lambda answer: f"Hello, {answer.content['name']}!"
-    ),
+    "test_input_required_result_elicitation": asking(name_in, user_name=NAME),
     "test_input_required_result_sampling": asking(
-        "capital_question", sampling("What is the capital of France?"), lambda answer: f"It is {answer.content.text}"
+        lambda answers: f"It is {answers['capital_question'].content.text}",
+        capital_question=sampling("What is the capital of France?"),
     ),
     "test_input_required_result_list_roots": asking(
-        "client_roots", types.ListRootsRequest(), lambda answer: f"Roots: {[str(root.uri) for root in answer.roots]}"
+        lambda answers: f"Roots: {[str(root.uri) for root in answers['client_roots'].roots]}",
+        client_roots=types.ListRootsRequest(),
     ),
-    "test_input_required_result_request_state": request_state,
-    "test_input_required_result_tampered_state": request_state,
-    "test_input_required_result_multiple_inputs": multiple_inputs,
+    "test_input_required_result_request_state": asks_with_state,
+    "test_input_required_result_tampered_state": asks_with_state,
+    "test_input_required_result_multiple_inputs": asking(
+        name_in,
+        {"kind": "inputs"},
+        user_name=NAME,
+        greeting=sampling("Generate a greeting"),
+        client_roots=types.ListRootsRequest(),
+    ),
     "test_input_required_result_multi_round": multi_round,
     "test_input_required_result_capabilities": capabilities,
     "test_missing_capability": missing_capability,
     "test_streaming_elicitation": streaming_elicitation,
-    "test_logging_tool": logging_tool,
-    "test_tool_with_logging": tool_with_logging,
+    "test_logging_tool": logging,
+    "test_tool_with_logging": logging,
 }
 
 
 async def on_stream(caller: Any, params: Params, method: str, asked_for: dict[str, Any]) -> Result:
     """Ask a client of 2025, and say what it has answered."""
-    question = ClientQuestion(
-        caller=caller.key,
-        call="",
-        tool_name=params.name,
-        kind="raw",
-        form={},
-        expires_at=clock.now() + timedelta(minutes=1),
-    )
-    await question.asave(force_insert=True)
+    about = {"caller": caller.key, "tool_name": params.name, "expires_at": clock.now() + timedelta(minutes=1)}
+    question = await ClientQuestion.objects.acreate(call="", kind="raw", form={}, **about)
     result = await request_on_stream(caller, question, {"method": method, "params": asked_for})
     return said(json.dumps(result))
 
@@ -192,35 +173,31 @@ FORMS: dict[str, dict[str, Any]] = {
 ON_STREAM: dict[str, Raw] = {"test_sampling": ask_model_on_stream, **dict.fromkeys(FORMS, ask_user_on_stream)}
 
 
-async def required_prompt(ctx: Any, params: Any) -> Any:
-    answer = filled(params, "user_context")
-    if answer is None:
-        return asked(user_context=form("What context should the prompt use?", "context"))
-    return prompt(types.TextContent(type="text", text=f"Prompt with context: {answer['context']}"))
-
-
-async def prompt_with_resource(ctx: Any, params: Any) -> Any:
-    contents = types.TextResourceContents(
-        uri=(params.arguments or {})["resourceUri"], mime_type="text/plain", text="Embedded resource content."
-    )
-    return prompt(
-        types.EmbeddedResource(type="resource", resource=contents), types.TextContent(type="text", text="Process it.")
-    )
-
-
-async def prompt_with_image(ctx: Any, params: Any) -> Any:
-    image = types.ImageContent(type="image", data=PNG, mime_type="image/png")
-    return prompt(image, types.TextContent(type="text", text="Analyze it."))
-
-
 def prompt(*contents: Any) -> types.GetPromptResult:
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content) for content in contents])
 
 
-PROMPTS: dict[str, tuple[Raw, list[str]]] = {
-    "test_input_required_result_prompt": (required_prompt, []),
-    "test_prompt_with_embedded_resource": (prompt_with_resource, ["resourceUri"]),
-    "test_prompt_with_image": (prompt_with_image, []),
+async def required_prompt(ctx: Any, params: Any) -> Any:
+    answers = params.input_responses
+    if not answers:
+        return asked(user_context=form("What context should the prompt use?", "context"))
+    text = f"Prompt with context: {answers['user_context'].content['context']}"
+    return prompt(types.TextContent(type="text", text=text))
+
+
+async def prompt_with_resource(ctx: Any, params: Any) -> Any:
+    text = types.TextResourceContents(uri=params.arguments["resourceUri"], mime_type="text/plain", text="Embedded.")
+    return prompt(types.EmbeddedResource(type="resource", resource=text))
+
+
+async def prompt_with_image(ctx: Any, params: Any) -> Any:
+    return prompt(types.ImageContent(type="image", data=PNG, mime_type="image/png"))
+
+
+PROMPTS: dict[str, Raw] = {
+    "test_input_required_result_prompt": required_prompt,
+    "test_prompt_with_embedded_resource": prompt_with_resource,
+    "test_prompt_with_image": prompt_with_image,
 }
 
 
@@ -253,15 +230,11 @@ class RawServer(ToolServer):
 
         async def prompts(ctx: Any, params: Any) -> Any:
             listed = await list_prompts(ctx, params)
-            raw = []
-            for name, (_, arguments) in PROMPTS.items():
-                needed = [types.PromptArgument(name=argument, required=True) for argument in arguments]
-                raw.append(types.Prompt(name=name, description=name, arguments=needed))
+            raw = [types.Prompt(name=name, description=name) for name in PROMPTS]
             return listed.model_copy(update={"prompts": [*listed.prompts, *raw]})
 
         async def get(ctx: Any, params: Any) -> Any:
-            handler, _ = PROMPTS.get(params.name, (get_prompt, []))
-            return await handler(ctx, params)
+            return await PROMPTS.get(params.name, get_prompt)(ctx, params)
 
         for method, params_type, handler in (
             ("tools/list", types.PaginatedRequestParams, tools),

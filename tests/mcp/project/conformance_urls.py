@@ -1,6 +1,7 @@
 """What the conformance suite of MCP looks for, by name: tools, prompts and resources."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, Question, SkillRegistry, ToolRegistry, get_urls, step, tool
@@ -26,41 +27,37 @@ skills.add("test_simple_prompt", "Simple", "This is a simple prompt for testing.
 skills.add("test_prompt_with_arguments", "Arguments", "Prompt with arguments: arg1='{arg1}', arg2='{arg2}'")
 
 
-@tool(registry)
-def test_simple_text() -> str:
-    """Answer with a text."""
-    return "This is a simple text response for testing."
+def file(content: bytes, media_type: str, uri: str) -> BinaryContent:
+    return BinaryContent(content, media_type=media_type, identifier=uri)
 
 
-@tool(registry)
-def test_image_content() -> Any:
-    """Answer with a picture."""
-    return BinaryContent(PNG, media_type="image/png")
+def returning(content: Any) -> Callable[[], Any]:
+    def function() -> Any:
+        return content
+
+    return function
 
 
-@tool(registry)
-def test_audio_content() -> Any:
-    """Answer with a sound."""
-    return BinaryContent(WAV, media_type="audio/wav")
+def answers(name: str, content: Any) -> None:
+    """Add a tool that answers so."""
+    registry.add(returning(content), name=name, description="Answer with what the suite looks for.")
 
 
-@tool(registry)
-def test_embedded_resource() -> Any:
-    """Answer with a file."""
-    content = b"This is an embedded resource content."
-    return BinaryContent(content, media_type="text/plain", identifier="test://embedded-resource")
-
-
-@tool(registry)
-def test_multiple_content_types() -> Any:
-    """Answer with a text, a picture and a file."""
-    return [
+answers("test_simple_text", "This is a simple text response for testing.")
+answers("test_image_content", BinaryContent(PNG, media_type="image/png"))
+answers("test_audio_content", BinaryContent(WAV, media_type="audio/wav"))
+answers(
+    "test_embedded_resource",
+    file(b"This is an embedded resource content.", "text/plain", "test://embedded-resource"),
+)
+answers(
+    "test_multiple_content_types",
+    [
         "Multiple content types test:",
         BinaryContent(PNG, media_type="image/png"),
-        BinaryContent(
-            b'{"test":"data","value":123}', media_type="application/json", identifier="test://mixed-content-resource"
-        ),
-    ]
+        file(b'{"test":"data","value":123}', "application/json", "test://mixed-content-resource"),
+    ],
+)
 
 
 @tool(registry)
@@ -110,28 +107,19 @@ async def confirm_delete(filename: str) -> str:
     raise Question(f"Delete {filename}?", answer=Confirmation)
 
 
-@resource(registry, "test://static-text", mime_type="text/plain")
-def static_text() -> str:
-    """A text."""
-    return "This is the content of the static text resource."
-
-
-@resource(registry, "test://static-binary", mime_type="image/png")
-def static_binary() -> bytes:
-    """A picture."""
-    return PNG
+for name, mime_type, content in (
+    ("static-text", "text/plain", "This is the content of the static text resource."),
+    ("static-binary", "image/png", PNG),
+    ("watched-resource", "text/plain", "Watched."),
+):
+    about = {"name": name, "description": "What the suite reads.", "mime_type": mime_type}
+    resource(registry, f"test://{name}", **about)(returning(content))
 
 
 @resource(registry, "test://template/{id}/data", mime_type="application/json")
 def template(id: str) -> dict[str, Any]:
     """The data of an id."""
     return {"id": id, "templateTest": True, "data": f"Data for ID: {id}"}
-
-
-@resource(registry, "test://watched-resource", mime_type="text/plain")
-async def watched() -> str:
-    """A text that changes."""
-    return "Watched."
 
 
 def first_user(request: HttpRequest) -> Any:
