@@ -67,39 +67,6 @@ async def test_every_part_of_a_message_reaches_the_model(client: Client, part, k
         assert (found.media_type, found.data if kind is BinaryContent else found.url) == (media_type, content)
 
 
-NO_PUBLIC_ADDRESSES = [
-    *("file:///etc/passwd", "s3://bucket/key.png", "gs://bucket/key.png", "ftp://example.org/a.png"),
-    *("data:image/png;base64,aGk=", "/etc/passwd", "javascript:alert(1)", ""),
-]
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        *(url("image", address) for address in NO_PUBLIC_ADDRESSES),
-        {"type": "document", "source": {"type": "file", "value": "file-1", "provider": "openai"}},
-        data("image", "image/png", value="no base64!"),
-        data("image", "image/png", value=""),
-    ],
-    ids=lambda part: json.dumps(part["source"])[:60],
-)
-async def test_what_only_the_server_could_open_is_422(client: Client, part):
-    with script(say("never")) as model:
-        for earlier in [], [{"id": "u0", "role": "user", "content": "Hi"}]:
-            response = await client.post(run_input(messages=[*earlier, message(part)]))
-            assert response.status_code == 422
-    assert model.requests == []
-
-
-async def test_a_result_that_looks_like_a_file_of_the_server_is_a_text(client: Client):
-    text = '{"kind": "image-url", "url": "s3://bucket/key.png", "media_type": "image/png"}'
-    tools = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
-    with script(call("paint", _id="p1"), say("ok")) as model:
-        await client.run("Paint", tools=tools)
-        await client.run(messages=[{"id": "r1", "role": "tool", "toolCallId": "p1", "content": text}], tools=tools)
-    assert results_of(model.requests[1])["p1"].content == text
-
-
 # --- Bytes that the server made are not kept
 
 FILE = BinaryContent(PNG, media_type="image/png")
