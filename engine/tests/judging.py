@@ -8,7 +8,7 @@ from typing import Any
 from django.apps import apps
 
 from tests import transcript_tools
-from tests.comparing import Only, compare, side_by_side
+from tests.comparing import Only, both, compare
 from tests.transcript_files import action_of
 from tests.transcript_model import Script, request_view
 
@@ -84,7 +84,7 @@ class Judge:
 
     def compare(self, wanted: Any, actual: Any) -> None:
         if mistake := compare(wanted, actual, self.names):
-            raise Mistake(f"{mistake}\n{side_by_side(wanted, actual)}")
+            raise Mistake(f"{mistake}\n{both(wanted, actual)}")
 
     def check_answer(self, reply: Reply, step: dict[str, Any]) -> None:
         action = action_of(step)

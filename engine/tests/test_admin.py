@@ -451,17 +451,12 @@ def test_list_of_calls_says_which_client_called(chief):
     ],
 )
 def test_lists_are_filtered(chief, name, query, found):
-    for number, (status, code, model, tool, outcome) in enumerate(
-        [
-            ("finished", "", "fast", "wipe", "success"),
-            ("interrupted", "interrupted", "good", "wipe", "denied"),
-            ("failed", "timeout", "fast", "echo", "failed"),
-        ]
-    ):
+    ended = [("finished", "", "fast"), ("interrupted", "interrupted", "good"), ("failed", "timeout", "fast")]
+    called = [("wipe", "success"), ("wipe", "denied"), ("echo", "failed")]
+    for number, ((status, code, model), (tool, outcome)) in enumerate(zip(ended, called, strict=True)):
+        about = {"tool_name": tool, "outcome": outcome, "started_at": timezone.now(), "duration_ms": 1}
         Run.objects.create(thread_id=f"t{number}", run_id="r", status=status, code=code, model=model)
-        AuditRecord.objects.create(
-            thread_id=f"t{number}", tool_name=tool, outcome=outcome, started_at=timezone.now(), duration_ms=1
-        )
+        AuditRecord.objects.create(thread_id=f"t{number}", **about)
     page = chief.get(f"{at(name)}/?{query}")
     assert sorted(row.thread_id for row in page.context["cl"].result_list) == found
     assert f"?{query}" in unquote(unescape(page.content.decode()))

@@ -315,15 +315,6 @@ def test_without_the_part_of_spending_it_tells_the_rest(chief, settings, monkeyp
     assert "Users who spent most" not in html
 
 
-def test_it_is_one_page_and_no_table(chief, clock):
-    save_run(ago(hours=3))
-    roll_up()
-    span = RunSpan.objects.order_by("-begin").first()
-    address = f"/admin/agui_dashboard/runspan/{span.begin:%Y-%m-%d}/change/"
-    assert chief.get(address).status_code == 404
-    assert "/admin/agui_dashboard/runspan/add/" not in chief.get("/admin/").content.decode()
-
-
 def test_a_look_reads_no_run_that_was_counted(chief, clock):
     for hours in range(3, 60):
         save_run(ago(hours=hours))

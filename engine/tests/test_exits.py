@@ -125,12 +125,8 @@ REQUESTS: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any]]] = {
     "pin": ("PATCH", "threads/t1/", lambda thread: {"pinned": True}),
     "switch": ("PATCH", "threads/t1/", lambda thread: {"branch": thread["branches"]["u1"][0]["id"]}),
     "fork": ("POST", "threads/t1/fork/", lambda thread: {"thread_id": "fork"}),
-    "fork at": ("POST", "threads/t1/fork/", lambda thread: {"message_id": thread["messages"][-1]["id"]}),
-    "feedback": (
-        "PUT",
-        "threads/t1/feedback/",
-        lambda thread: {"message_id": thread["messages"][-1]["id"], "value": 1},
-    ),
+    "fork at": ("POST", "threads/t1/fork/", lambda thread: {"message_id": last_of(thread)}),
+    "feedback": ("PUT", "threads/t1/feedback/", lambda thread: {"message_id": last_of(thread), "value": 1}),
     "follow": ("GET", "threads/t1/events/", lambda thread: None),
     "cancel": ("POST", "threads/t1/cancel/", lambda thread: None),
     "delete": ("DELETE", "threads/t1/", lambda thread: None),
@@ -148,6 +144,10 @@ async def make_thread(client: Client) -> dict[str, Any]:
         await client.run(messages=[message])
         await client.run(messages=[{**message, "content": "One, edited"}])
     return await client.thread()
+
+
+def last_of(thread: dict[str, Any]) -> str:
+    return str(thread["messages"][-1]["id"])
 
 
 @sync_to_async

@@ -321,6 +321,13 @@ def test_every_route_is_tried():
         assert "<" not in request.path, f"{route} has a parameter: say in PARAMETERS what stands for it."
 
 
+async def test_wrong_methods_are_405_for_those_who_may_enter(client: Client):
+    for path in {request.path for _, request, _ in all_requests(NOWHERE)}:
+        response = await client.http.generic("TRACE", f"/{path}", b"{}", content_type="application/json")
+        assert response.status_code == 405, path
+        assert response["Allow"], path
+
+
 def takes_another_server(route: str) -> bool:
     """Whether a route is tried elsewhere: in test_mcp_accounts.py and test_mcp_apps.py."""
     return "<slug:server>" in route or "mcp/apps" in route

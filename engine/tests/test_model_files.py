@@ -1,7 +1,7 @@
 """Files on their way to a model: addresses that the server does not open, and files that a model can't read.
 
-The server fetches nothing that a client names, no matter which model answers. What a model can't read is told once,
-left out from then on, and never the end of a conversation.
+The server fetches nothing that a client names, no matter which model answers. What a model can't read is never the end
+of a conversation: transcripts/files.yaml has what becomes of it.
 """
 
 import asyncio
@@ -287,67 +287,6 @@ def files_of(request: Any) -> list[bytes]:
     return [item.data for content in contents for item in content if isinstance(item, BinaryContent)]
 
 
-async def test_a_file_that_the_provider_refuses_is_told_once_and_left_out(client: Client):
-    with script(REFUSED, say("I can't see it."), say("Hello."), say("Bye.")) as model:
-        first = await client.run(messages=[message(IMAGE)])
-        second = await client.run("Hello?")
-        thread = await client.thread()
-        third = await client.run("Bye")
-
-    assert [one[-1]["type"] for one in (first, second, third)] == ["RUN_FINISHED"] * 3
-    assert [len(files_of(request)) for request in model.requests] == [1, 0, 0, 0]
-    assert all(CUT in str(request.messages) for request in model.requests[1:])
-    [note] = told(first)
-    assert note["files"] == [{"mime": "image/png", "size": len(PNG)}]
-    assert told(second) == told(third) == []
-    answer = next(one for one in thread["messages"] if one["id"] == note["messageId"])
-    assert answer["metadata"]["files_left_out"] == note["files"]
-    assert thread["messages"][0] == message(IMAGE)  # The user still has it
-    assert "a secret" not in json.dumps([first, thread])
-
-
-@pytest.mark.parametrize(
-    ("answers", "sent", "left_out"),
-    [
-        ([REFUSED, say("No.")], [1, 2, 1, 1], 1),
-        ([REFUSED, REFUSED, say("No.")], [1, 2, 1, 0, 0], 2),  # They are not the reason
-    ],
-)
-async def test_the_files_that_came_last_are_suspected_first(client: Client, answers: Any, sent: Any, left_out: int):
-    good, bad = message(IMAGE, message_id="u1"), message(data("document", "application/pdf"), message_id="u2")
-    with script(say("A dot."), *answers, say("Yes.")) as model:
-        await client.run(messages=[good])
-        [note] = told(await client.run(messages=[bad]))
-        await client.run("Go on")
-    assert [len(files_of(request)) for request in model.requests] == sent
-    assert len(note["files"]) == left_out
-
-
-async def test_if_no_file_is_the_reason_the_first_failure_is_told_and_nothing_is_left_out(client: Client):
-    with script(REFUSED, REFUSED, say("Now.")) as model:
-        events = await client.run(messages=[message(IMAGE)])
-        again = await client.run("Again")
-    assert events[-1]["code"] == "model_refused"
-    assert [len(files_of(request)) for request in model.requests] == [1, 0, 1]
-    assert told(again) == []
-
-
-@pytest.mark.parametrize(
-    ("failure", "code"),
-    [
-        (RuntimeError("gone"), "internal_error"),
-        *((ModelHTTPError(status, "m"), "model_refused") for status in (401, 403, 404)),
-        *((ModelHTTPError(status, "m"), "model_unavailable") for status in (429, 500)),
-    ],
-)
-async def test_other_failures_leave_no_file_out(client: Client, failure: Exception, code: str):
-    with script(fail(failure), say("Now.")) as model:
-        events = await client.run(messages=[message(IMAGE)])
-        await client.run("Again")
-    assert events[-1]["code"] == code
-    assert [len(files_of(request)) for request in model.requests] == [1, 1]
-
-
 @pytest.mark.parametrize(
     ("model", "part"),
     [
@@ -379,11 +318,8 @@ async def test_a_kind_that_the_model_class_knows_nothing_of(client: Client, stub
 
 async def test_a_refusal_by_the_provider_itself(client: Client, stub: ProviderStub):
     pytest.importorskip("openai")
-    stub.replies = [
-        Refusal(400, {"error": {"message": "Invalid image", "code": "invalid"}}),
-        Answer("No."),
-        Answer("Hi."),
-    ]
+    refusal = Refusal(400, {"error": {"message": "Invalid image", "code": "invalid"}})
+    stub.replies = [refusal, Answer("No."), Answer("Hi.")]
     with answering(model="openai:gpt-5.6-terra"):
         first = await client.run(messages=[message(IMAGE)])
         await client.run("Hello?")

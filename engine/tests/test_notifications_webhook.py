@@ -78,16 +78,10 @@ async def test_a_run_that_ends_unread_arrives_signed(client: Client, hook: Hook,
     assert request.headers["host"] == hook.host
     assert request.headers["content-type"] == "application/json"
     assert request.headers["webhook-id"] == str(row.pk)
-    assert Webhook(secret).verify(request.body, request.headers) == {
-        "type": "run.finished",
-        "timestamp": row.created_at.isoformat().replace("+00:00", "Z"),
-        "data": {
-            "thread_id": "t1",
-            "run_id": str(row.run),
-            "agent": "agui",
-            "url": "https://site.example/?thread=t1",
-        },
-    }
+    data = {"thread_id": "t1", "run_id": str(row.run), "agent": "agui", "url": "https://site.example/?thread=t1"}
+    time = row.created_at.isoformat().replace("+00:00", "Z")
+    sent = {"type": "run.finished", "timestamp": time, "data": data}
+    assert Webhook(secret).verify(request.body, request.headers) == sent
     assert (row.state, row.attempts, row.error) == ("sent", 1, "")
     assert row.sent_at is not None
     # Receivers go on while the secret key changes.
@@ -326,35 +320,18 @@ def test_addresses_that_are_allowed(settings: Any):
 
 
 INVALID = [
-    *(
-        "ftp://hooks.example/",
-        "https:///",
-        "hooks.example",
-        "https://hooks.example /",
-        "https://hooks.example\\@evil.example/",
-    ),
-    *(
-        "https://ada:secret@hooks.example/",
-        "https://evil.example@hooks.example/",
-        "https://hooks.example#@evil.example/",
-    ),
+    *("ftp://hooks.example/", "https:///", "hooks.example", "https://hooks.example /", "https://hooks.example./"),
+    *("https://ada:secret@hooks.example/", "https://evil.example@hooks.example/", "https://[::1]/"),
+    *("https://hooks.example\\@evil.example/", "https://hooks.example#@evil.example/"),
     *("https://hooks.example/\r\nX: y", "https://hooks.example/\t", "https://hooks.example/" + "x" * 1000),
+    *("https://hooks.example:port/", "https://hooks.example:99999/", "https://.tenants.example/"),
+    *("https://evil.example\\.tenants.example/", "https://evil.example%2f.tenants.example/"),
     "https://h\u043eoks.example/",  # Cyrillic
-    *("https://hooks.example:port/", "https://hooks.example:99999/", "https://hooks.example./", "https://[::1]/"),
-    *(
-        "https://.tenants.example/",
-        "https://evil.example\\.tenants.example/",
-        "https://evil.example%2f.tenants.example/",
-    ),
 ]
 NOT_ALLOWED = [
-    *(
-        "https://hooks.example:22/",
-        "https://evil.example/",
-        "https://hooks.example.evil.example/",
-        "https://127.0.0.1/",
-    ),
+    *("https://hooks.example:22/", "https://evil.example/", "https://hooks.example.evil.example/"),
     *("https://eviltenants.example/", "https://tenants.example/", "https://a.tenants.example:8443/"),
+    "https://127.0.0.1/",
 ]
 
 
@@ -378,16 +355,9 @@ PRIVATE = [
     *("127.0.0.1", "127.8.8.8", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254"),  # noqa: S104
     *("100.64.0.1", "100.100.100.200", "168.63.129.16", "192.0.0.192", "192.0.2.1", "198.18.0.1", "224.0.0.1"),
     *("240.0.0.1", "255.255.255.255", "::", "::1", "fe80::1", "fe80::1%eth0", "2606:4700::1%1", "fc00::1"),
-    *(
-        "fd00:ec2::254",
-        "fec0::1",
-        "ff02::1",
-        "::ffff:127.0.0.1",
-        "::ffff:10.0.0.1",
-        "::127.0.0.1",
-        "64:ff9b::a9fe:a9fe",
-    ),
-    *("64:ff9b:1::a00:1", "2002:7f00:1::1", "2001::1", "2001:db8::1", "3fff::1", "100::1", "5f00::1", "nonsense"),
+    *("fd00:ec2::254", "fec0::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::127.0.0.1", "nonsense"),
+    *("64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1", "2002:7f00:1::1", "2001::1", "2001:db8::1", "3fff::1", "100::1"),
+    "5f00::1",
 ]
 PUBLIC = ["8.8.8.8", "93.184.215.14", "172.15.0.1", "2606:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"]
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, SecretStr
 from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry, RunContext, Tool
 from pydantic_ai.capabilities import ProcessHistory
 
-from agui import AgentDeps, Question, ToolRegistry, show_document, tool
+from agui import AgentDeps, Question, ToolRegistry, tool
 from tests import urls
 
 Context = RunContext[AgentDeps]
@@ -89,6 +89,7 @@ def make_mentions() -> Agent:
 
 @agent("shows documents")
 def make_showing() -> Agent:
+    show_document = import_module(f"{apps.get_app_config('agui_documents').name}.show").show_document
     registry = ToolRegistry()
 
     @tool(registry)
