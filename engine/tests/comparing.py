@@ -6,8 +6,7 @@ characters of a text, some items of a list. `$name` is anything at its first sig
 
 import json
 import re
-from collections.abc import Iterator
-from difflib import SequenceMatcher
+from pprint import pformat
 from typing import Any
 
 NAME = re.compile(r"\$([a-z][a-z0-9_]*)")
@@ -114,36 +113,7 @@ def _short(value: Any) -> str:
     return repr(text if len(text) < 300 else f"{text[:300]}…") if isinstance(value, str) else text[:300]
 
 
-def side_by_side(wanted: Any, actual: Any) -> str:
-    """Two columns: what a step expects, and what came of it."""
-    rows = [("expected", "actual"), ("--------", "------"), *_rows(wanted, actual, "")]
-    width = min(70, max(len(one) for one, _ in rows))
-    return "\n".join(f"{one[:width]:{width}} | {other[:150]}" for one, other in rows)
-
-
-def _rows(wanted: Any, actual: Any, at: str) -> Iterator[tuple[str, str]]:
-    if isinstance(wanted, dict) and isinstance(actual, dict):
-        for key in [*wanted, *(actual.keys() - wanted.keys() if isinstance(wanted, Only) else ())]:
-            yield from _rows(wanted.get(key, "(nothing)"), actual.get(key), f"{at}.{key}" if at else str(key))
-    elif isinstance(wanted, list) and isinstance(actual, list):
-        yield from _aligned(wanted, actual, at)
-    else:
-        sign = "  <--" if compare(wanted, actual, {}) else ""
-        yield f"{at}: {_short(wanted)}", f"{_short(actual)}{sign}"
-
-
-def _aligned(wanted: list[Any], actual: list[Any], at: str) -> Iterator[tuple[str, str]]:
-    """Items beside each other if they have one type."""
-    kinds = [[_kind(item) for item in items] for items in (wanted, actual)]
-    for tag, a, b, c, d in SequenceMatcher(None, *kinds, autojunk=False).get_opcodes():
-        for number in range(max(b - a, d - c)):
-            one = wanted[a + number] if a + number < b else ""
-            other = actual[c + number] if c + number < d else ""
-            if tag == "equal" and not isinstance(one, str):
-                yield from _rows(one, other, f"{at}[{c + number}]")
-            else:
-                yield _short(one), _short(other) + ("" if tag == "equal" else "  <--")
-
-
-def _kind(item: Any) -> str:
-    return str(item.get("type", sorted(item))) if isinstance(item, dict) else str(item)
+def both(wanted: Any, actual: Any) -> str:
+    """What a step expects, and what came of it."""
+    shown = [pformat(value, width=150, compact=True, sort_dicts=False) for value in (wanted, actual)]
+    return "expected:\n{}\nactual:\n{}".format(*shown)

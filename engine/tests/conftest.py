@@ -25,8 +25,10 @@ import pytest
 from _pytest.runner import runtestprotocol
 from django.apps import apps
 from django.contrib.auth import get_user_model
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, connections, router
 from django.test import AsyncClient, TransactionTestCase
+from django.test import Client as Browser
 from pydantic_ai import models
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
@@ -39,7 +41,7 @@ from agui.models import Run, get_conversation_model
 from agui.runs import life as heartbeats
 from agui.runs.live import LiveRuns, live
 from agui.testing import Request, ScriptedModel, close_connections, collect, say, wait
-from tests import urls
+from tests import admin_urls, urls
 from tests.clock import Clock, the_clock
 from tests.recipe_pages import read_recipes
 from tests.recipes import Recipe
@@ -199,6 +201,13 @@ class Client:
     async def get(self, path: str, **headers: str) -> Any:
         return await self.http.get(self.prefix + path, headers=headers)
 
+    async def upload(
+        self, content: bytes = b"Hello", name: str = "a.txt", content_type: str = "text/plain", **headers: str
+    ) -> Any:
+        """Send a file; the response."""
+        file = SimpleUploadedFile(name, content, content_type)
+        return await self.http.post(f"{self.prefix}attachments/", {"file": file}, headers=headers)
+
     async def thread(self, thread: str = "t1") -> dict[str, Any]:
         response = await self.get(f"threads/{thread}/")
         assert response.status_code == 200
@@ -213,6 +222,16 @@ class Client:
 
 async def body_of(response: Any) -> bytes:
     return b"".join([chunk async for chunk in response])
+
+
+async def body_of(response: Any) -> bytes:
+    """All of a body that is streamed."""
+    return b"".join([chunk async for chunk in response])
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The files in a folder and in those below it."""
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def parts_of(request: Request) -> list[Any]:
@@ -379,6 +398,13 @@ def endpoint(settings: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     asked.clear()
 
 
+@pytest.fixture
+def media(endpoint: None, settings: Any, tmp_path: Path) -> Path:
+    """A folder of the test's own for what is uploaded."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return Path(settings.MEDIA_ROOT)
+
+
 @pytest.fixture(autouse=True)
 def shared_logs(settings: Any, worker_id: str) -> Iterator[None]:
     # Not with the test's own monkeypatch: one that undoes what it did would leave connections to Redis behind.
@@ -415,6 +441,15 @@ def user(transactional_db: None) -> Any:
 @pytest.fixture
 def other(transactional_db: None) -> Any:
     return get_user_model().objects.create_user("bob", password="builder-1999")
+
+
+@pytest.fixture
+def chief(transactional_db: None, endpoint: None, settings: Any) -> Browser:
+    """The browser of a superuser, and an admin."""
+    settings.ROOT_URLCONF = admin_urls.__name__
+    browser = Browser()
+    browser.force_login(get_user_model().objects.create_superuser("root"))
+    return browser
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -66,15 +67,6 @@ def hide(name: str) -> Any:
     return lambda: setattr(owner, last, hidden)
 
 
-class Lines(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(f"{record.levelname} {record.getMessage()}")
-
-
 def look(name: str, view: Any, token: str) -> dict[str, Any]:
     """Apply the pieces without a name, and answer a request."""
     from django.core.asgi import get_asgi_application
@@ -83,7 +75,7 @@ def look(name: str, view: Any, token: str) -> dict[str, Any]:
     from agui import parts
     from agui.contrib.fast.apps import FastConfig
 
-    told = Lines()
+    told = BufferingHandler(1000)
     part = FastConfig("agui.contrib.fast", import_module("agui.contrib.fast"))
     others = parts.installed()
     parts.installed = lambda: (*others, part)  # type: ignore[assignment]
@@ -98,7 +90,7 @@ def look(name: str, view: Any, token: str) -> dict[str, Any]:
         assert part.wrap_events(SimpleNamespace(join_to_log=True), events) is events
     finally:
         show()
-    lines = list(told.lines)
+    lines = [f"{record.levelname} {record.getMessage()}" for record in told.buffer]
     body = json.dumps({"threadId": "t", "runId": "r", "messages": [{"id": "m", "role": "user", "content": "Hi"}]})
     headers = {"host": "localhost", "content_type": "application/json", "authorization": f"Bearer {token}"}
     with view.agent.override(model=TestModel(call_tools=[], custom_output_text="Hello.")):

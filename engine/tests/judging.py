@@ -12,7 +12,7 @@ from pydantic_ai.messages import RetryPromptPart, TextPart, ToolReturnPart, User
 
 from agui.testing import ScriptedModel, call, fail, say, think
 from tests import transcript_tools
-from tests.comparing import Only, compare, side_by_side
+from tests.comparing import Only, both, compare
 from tests.conftest import parts_of
 from tests.transcript_files import action_of
 from tests.transcript_tools import Gate
@@ -89,7 +89,7 @@ class Judge:
 
     def compare(self, wanted: Any, actual: Any) -> None:
         if mistake := compare(wanted, actual, self.names):
-            raise Mistake(f"{mistake}\n{side_by_side(wanted, actual)}")
+            raise Mistake(f"{mistake}\n{both(wanted, actual)}")
 
     def check_answer(self, reply: Reply, step: dict[str, Any]) -> None:
         action = action_of(step)

@@ -16,8 +16,8 @@ from agui.contrib.notifications import choices
 from agui.contrib.notifications.deliver import deliveries
 from agui.contrib.notifications.models import Notification
 from agui.runs.live import live
-from agui.testing import say, wait
-from tests.conftest import Client, run_input, script
+from agui.testing import say
+from tests.conftest import Client, half_said, run_input, script
 
 OK = b"HTTP/1.1 204 No Content\r\n\r\n"
 
@@ -157,10 +157,8 @@ async def run_unread(client: Client, text: str = "Go", thread: str = "t1", answe
 @asynccontextmanager
 async def left_at_work(client: Client, thread: str = "t1") -> AsyncIterator[None]:
     """A run is at work, and its reader has gone; it ends afterwards."""
-    go_on, reached = asyncio.Event(), asyncio.Event()
-    with script([say("One."), wait(go_on, reached), say("Two.")]):
-        (await client.post(run_input("Go", thread=thread))).close()
-        await reached.wait()
+    async with half_said(client, thread=thread) as (response, go_on):
+        response.close()
         yield
         go_on.set()
         await runs_ended()

@@ -17,9 +17,8 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.files.base import ContentFile
 from django.db import connection
-from django.test import AsyncClient, Client
+from django.test import AsyncClient
 from django.test.utils import CaptureQueriesContext
-from django.urls import include, path
 from django.utils import timezone
 from pydantic_ai import BinaryContent, DeferredToolRequests
 from pydantic_ai.conversation import Conversation
@@ -39,18 +38,18 @@ from agui.contrib.admin import lists as admin_lists
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.feedback.models import Feedback
 from agui.contrib.queue.models import QueuedMessage
+from agui.contrib.spending.models import Budget
 from agui.http.tokens import create_token, hash_token
 from agui.models import ApiToken, AuditRecord, Message, Run, get_conversation_model
 from agui.server.versions import versions
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import collect
-from tests.conftest import half_said
+from tests.conftest import body_of, files_in, half_said
 
 Thread = get_conversation_model()
 
-urlpatterns = [path("admin/", admin.site.urls), path("", include("tests.urls"))]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media", "chief")]
 
 RECORDS = ["conversation", "run", "auditrecord", "attachment", "feedback", "queuedmessage"]
 NAMES = [*RECORDS, "apitoken"]
@@ -63,58 +62,33 @@ def at(name):
     return f"/admin/{TABLES[name]._meta.app_label}/{name}"
 
 
-@pytest.fixture(autouse=True)
-def admin_urls(endpoint, settings, tmp_path):
-    settings.ROOT_URLCONF = __name__
-    settings.MEDIA_ROOT = tmp_path
-
-
-@pytest.fixture
-def browser(transactional_db):
-    browser = Client()
-    browser.force_login(get_user_model().objects.create_superuser("root"))
-    return browser
-
-
-def fill(number):
+def fill(number, thread_id=""):
     """One row of everything, each of a user of its own."""
     user = get_user_model().objects.create(username=f"user{number}")
-    scope = f"user:{user.pk}"
-    now = timezone.now()
-    save_thread(f"t{number}", scope)
-    Run.objects.create(scope=scope, owner=user, thread_id=f"t{number}", run_id="r")
-    AuditRecord.objects.create(
-        user=user,
-        scope=scope,
-        thread_id=f"t{number}",
-        run_id="r",
-        tool_call_id="c",
-        tool_name="wipe",
-        started_at=now,
-        duration_ms=1,
-        outcome="success",
-    )
-    thread = Thread.objects.get(thread_id=f"t{number}")
-    Thread.objects.filter(pk=thread.pk).update(owner=user)
+    of_thread = {"scope": f"user:{user.pk}", "thread_id": thread_id or f"t{number}"}
+    save_thread(**of_thread)
+    Run.objects.create(**of_thread, owner=user, run_id="r")
+    called = {"user": user, "run_id": "r", "tool_name": "wipe", "started_at": timezone.now(), "duration_ms": 1}
+    AuditRecord.objects.create(**of_thread, **called)
+    thread = Thread.objects.get(**of_thread)
     Feedback.objects.create(thread=thread, message_id="a", entry=thread.head, value=-1, comment="<i>Wrong</i>")
     create_token(user, f"token{number}")
     text = json.dumps({"id": "m", "role": "user", "content": "<b>Only ten</b>"})
-    of_thread = {"scope": scope, "owner": user, "thread_id": f"t{number}"}
-    QueuedMessage.objects.create(**of_thread, message_id="m", mode="steer", position=0, data=text)
-    attachment = Attachment(scope=scope, owner=user, name=f"file{number}", media_type="text/plain", size=1, digest="d")
-    attachment.file.save("x", ContentFile(b"x"))
+    QueuedMessage.objects.create(**of_thread, owner=user, message_id="m", mode="steer", position=0, data=text)
+    about = {"name": f"file{number}", "media_type": "text/plain", "size": 1, "digest": "d"}
+    Attachment(scope=thread.scope, owner=user, **about).file.save("x", ContentFile(b"x"))
 
 
 def save_thread(thread_id, scope="alice", *texts):
-    messages = [ModelRequest(parts=[UserPromptPart(text)]) for text in texts or ("<b>Hello</b>",)]
-    conversation = Conversation(conversation_id=thread_id, messages=messages)
+    return save_messages(
+        thread_id, [ModelRequest(parts=[UserPromptPart(text)]) for text in texts or ("<b>Hello</b>",)], scope
+    )
+
+
+def save_messages(thread_id, messages, scope="alice", **fields):
+    conversation = Conversation(conversation_id=thread_id, messages=messages, **fields)
     async_to_sync(ModelConversationStore().save)(conversation, scope=scope)
     return conversation
-
-
-def save_messages(thread_id, messages, **fields):
-    conversation = Conversation(conversation_id=thread_id, messages=messages, **fields)
-    async_to_sync(ModelConversationStore().save)(conversation, scope="alice")
 
 
 def change_page(row):
@@ -125,21 +99,21 @@ def thread_page(thread_id):
     return change_page(Thread.objects.get(thread_id=thread_id))
 
 
-def delete(browser, row, *, by_action=False):
+def delete(chief, row, *, by_action=False):
     """Delete a row as people do: on its page, or with the action of the list."""
     table = at(row._meta.model_name)
     if by_action:
-        browser.post(f"{table}/", {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"})
+        chief.post(f"{table}/", {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"})
     else:
-        browser.post(f"{table}/{row.pk}/delete/", {"post": "yes"})
+        chief.post(f"{table}/{row.pk}/delete/", {"post": "yes"})
 
 
-def rows_of(browser, url, **query):
-    return list(browser.get(url, query).context["cl"].result_list)
+def rows_of(chief, url, **query):
+    return list(chief.get(url, query).context["cl"].result_list)
 
 
-def page_of(browser, thread_id, query=""):
-    response = browser.get(f"{thread_page(thread_id)}?{query}")
+def page_of(chief, thread_id, query=""):
+    response = chief.get(f"{thread_page(thread_id)}?{query}")
     assert response.status_code == 200
     return response.content.decode()
 
@@ -152,96 +126,88 @@ def texts_in(html):
     return [[text for piece in pieces if (text := " ".join(unescape(piece).split()))] for pieces in texts]
 
 
-def queries_of(browser, url):
+def queries_of(chief, url):
     with CaptureQueriesContext(connection) as captured:
-        response = browser.get(url)
+        response = chief.get(url)
     assert response.status_code == 200
     return len(captured)
 
 
 @pytest.mark.parametrize("name", by_day(NAMES))
-def test_list_costs_the_same_for_more_rows(browser, name):
+def test_list_costs_the_same_for_more_rows(chief, name):
     fill(0)
-    browser.get(f"{at(name)}/")
-    few = queries_of(browser, f"{at(name)}/")
+    chief.get(f"{at(name)}/")
+    few = queries_of(chief, f"{at(name)}/")
     for number in range(1, 50):
         fill(number)
-    assert queries_of(browser, f"{at(name)}/") == few
+    assert queries_of(chief, f"{at(name)}/") == few
+
+
+HEAVY = {
+    "conversation": ["words", "branches"],
+    "run": ["draft"],
+    "auditrecord": ["arguments"],
+    "queuedmessage": ["data"],
+}
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_list_is_not_counted_to_its_end(browser, name, monkeypatch):
+def test_list_is_not_counted_to_its_end_and_leaves_heavy_columns_alone(chief, name, monkeypatch):
     monkeypatch.setattr(admin_lists, "MAX_ROWS", 3)
     for number in range(5):
         fill(number)
     with CaptureQueriesContext(connection) as captured:
-        response = browser.get(f"{at(name)}/")
+        response = chief.get(f"{at(name)}/")
     assert response.context["cl"].result_count == 3
-    counts = [query["sql"] for query in captured if f'COUNT(*) FROM "{TABLES[name]._meta.db_table}"' in query["sql"]]
-    assert counts == []
+    table = TABLES[name]._meta.db_table
+    unwanted = [f'COUNT(*) FROM "{table}"', *(f'"{table}"."{column}"' for column in HEAVY.get(name, ()))]
+    assert not [query["sql"] for query in captured for words in unwanted if words in query["sql"]]
 
 
-@pytest.mark.parametrize("page", ["", "run/", "run/{}/change/", "apitoken/add/"])
-def test_the_footer_tells_the_versions(browser, page):
+def test_the_footer_tells_the_versions(chief):
     fill(0)
-    text = browser.get("/admin/agui/" + page.format(Run.objects.get().pk)).content.decode()
-    assert versions() in text.partition('<footer id="footer">')[2]
-
-
-@pytest.mark.parametrize(
-    ("name", "column"),
-    [
-        ("conversation", "words"),
-        ("conversation", "branches"),
-        ("run", "draft"),
-        ("auditrecord", "arguments"),
-        ("queuedmessage", "data"),
-    ],
-)
-def test_list_leaves_heavy_columns_alone(browser, name, column):
-    fill(0)
-    with CaptureQueriesContext(connection) as captured:
-        browser.get(f"{at(name)}/")
-    assert not [query["sql"] for query in captured if f'"{TABLES[name]._meta.db_table}"."{column}"' in query["sql"]]
+    for page in ("", "run/", f"run/{Run.objects.get().pk}/change/", "apitoken/add/"):
+        text = chief.get(f"/admin/agui/{page}").content.decode()
+        assert versions() in text.partition('<footer id="footer">')[2], page
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_rows_are_found_by_user_and_opened_and_records_only_deleted(browser, name):
+def test_rows_are_found_by_user_and_opened_and_records_only_deleted(chief, name):
     fill(0)
     fill(1)
-    [row] = rows_of(browser, f"{at(name)}/", q="user1")
-    response = browser.get(change_page(row))
+    [row] = rows_of(chief, f"{at(name)}/", q="user1")
+    response = chief.get(change_page(row))
     assert response.status_code == 200
     assert b'<input type="text"' not in response.content
     if name in RECORDS:
-        assert browser.get(f"{at(name)}/add/").status_code == 403
+        assert chief.get(f"{at(name)}/add/").status_code == 403
         found = TABLES[name].objects.filter(pk=row.pk)
         before = found.values().get()
         fields = {field.name: "1" for field in row._meta.concrete_fields}
-        assert browser.post(change_page(row), fields).status_code == 403
+        assert chief.post(change_page(row), fields).status_code == 403
         assert found.values().get() == before
-        delete(browser, row)
+        delete(chief, row)
         assert not found.exists()
 
 
-def test_transcript_is_readable_and_escaped(browser):
+def test_transcript_is_readable_and_escaped_and_cuts_what_is_endless(chief):
+    look = ["<script>alert(1)</script>", BinaryContent(b"x" * 2048, media_type="image/png")]
+    answer = [
+        ThinkingPart("I <think> so."),
+        TextPart("Fine\n<img src=x>"),
+        ToolCallPart("wipe", {"all": True}, tool_call_id="1"),
+        ToolCallPart("never", '{"bro', tool_call_id="2"),
+    ]
+    moment = timezone.make_aware(datetime(2026, 2, 3, 4, 5, 6))
     messages = [
-        ModelRequest(
-            parts=[UserPromptPart(["<script>alert(1)</script>", BinaryContent(b"x" * 2048, media_type="image/png")])]
-        ),
-        ModelResponse(
-            parts=[
-                ThinkingPart("I <think> so."),
-                TextPart("Fine\n<img src=x>"),
-                ToolCallPart("wipe", {"all": True}, tool_call_id="1"),
-                ToolCallPart("never", '{"bro', tool_call_id="2"),
-            ]
-        ),
+        ModelRequest(parts=[UserPromptPart(look)]),
+        ModelResponse(parts=answer),
         ModelRequest(parts=[ToolReturnPart("wipe", {"gone": "<3>"}, tool_call_id="1", outcome="denied")]),
+        ModelRequest(parts=[UserPromptPart("x" * 12_345, timestamp=moment)]),
         ModelResponse(parts=[TextPart("It was a lo")], state="interrupted"),
     ]
     save_messages("t", messages)
-    html = page_of(browser, "t")
+    html = page_of(chief, "t")
     assert "<script>alert" not in html
     assert "<img src=x>" not in html
     assert texts_in(html) == [
@@ -250,20 +216,13 @@ def test_transcript_is_readable_and_escaped(browser):
         ["Assistant", "Fine <img src=x>"],
         ["wipe", "denied", "all: true", "Arguments", "all", "true", "Result", "gone", "<3>"],
         ["never", "no result", '{"bro', "Arguments", '{"bro'],
+        ["User", "x" * 5000 + "… (7345 more characters)"],
         ["Assistant", "It was a lo", "Cut off here."],
     ]
-
-
-def test_transcript_says_when_and_cuts_what_is_endless(browser):
-    moment = timezone.make_aware(datetime(2026, 2, 3, 4, 5, 6))
-    save_messages("t", [ModelRequest(parts=[UserPromptPart("x" * 12_345, timestamp=moment)])])
-    html = page_of(browser, "t")
     assert "2026-02-03 04:05:06</time>" in html
-    [[_, text]] = texts_in(html)
-    assert text == "x" * 5000 + "… (7345 more characters)"
 
 
-def test_transcript_names_files_and_images_that_were_made(browser):
+def test_transcript_names_files_and_images_that_were_made(chief):
     fill(0)
     known = {"id": str(Attachment.objects.get().pk), "name": "a <file>", "media_type": "text/plain", "size": 1}
     asked = ModelRequest(parts=[UserPromptPart("See these")])
@@ -275,7 +234,7 @@ def test_transcript_names_files_and_images_that_were_made(browser):
     drawn = ModelRequest(parts=[ToolReturnPart("draw", "[image/png]", tool_call_id="1")])
     annotate(drawn, made={"1": [image]})
     save_messages("t", [asked, painted, called, drawn])
-    html = page_of(browser, "t")
+    html = page_of(chief, "t")
     link = f'<a href="{change_page(Attachment.objects.get())}">'
     assert html.count(f"{link}a &lt;file&gt;</a> (text/plain, 1") == 1
     assert "gone (deleted)" in html
@@ -283,108 +242,103 @@ def test_transcript_names_files_and_images_that_were_made(browser):
     assert "0\xa0bytes" not in html
 
 
-def test_transcript_is_capped_and_goes_on(browser):
+def test_transcript_is_capped_and_goes_on(chief):
     save_thread("t", "alice", *[f"number {number}." for number in range(450)])
-    html = page_of(browser, "t")
+    html = page_of(chief, "t")
     for first, last in ((250, 449), (50, 249), (0, 49)):
         assert [row[1] for row in texts_in(html)] == [f"number {number}." for number in range(first, last + 1)]
         earlier = re.search(r"There is more before this.*\?(end=[^\"]*)", html)
-        html = page_of(browser, "t", earlier[1]) if earlier else ""
+        html = page_of(chief, "t", earlier[1]) if earlier else ""
     assert html == ""
 
 
-def test_thread_says_what_it_waits_for(browser):
+def test_thread_says_what_it_waits_for(chief):
     call = ToolCallPart("wipe", {}, tool_call_id="1")
     until = timezone.now() + timedelta(hours=1)
     about = {"1": {"x-confirm": "Wipe <all>?", METADATA_KEY: {"id": "int-1", "expires_at": until.isoformat()}}}
     requests = DeferredToolRequests(approvals=[call], metadata=about)
     save_messages("t", [ModelResponse(parts=[call])], deferred_tool_requests=requests)
     time = f"{timezone.localtime(until):%Y-%m-%d %H:%M:%S}"
-    assert f"Waits for an answer until {time}: <bdi>Wipe &lt;all&gt;?</bdi>" in page_of(browser, "t")
+    assert f"Waits for an answer until {time}: <bdi>Wipe &lt;all&gt;?</bdi>" in page_of(chief, "t")
 
 
-def test_versions_that_were_left_can_be_read(browser):
+def test_versions_that_were_left_can_be_read(chief):
     conversation = save_thread("t", "alice", "one", "two")
     conversation.messages = [conversation.messages[0], ModelRequest(parts=[UserPromptPart("other")])]
     async_to_sync(ModelConversationStore().save)(conversation)
-    html = page_of(browser, "t")
+    html = page_of(chief, "t")
     assert [row[1] for row in texts_in(html)] == ["one", "other"]
     [(end, text)] = re.findall(r'<li><a href="\?(end=[^"]*)">([^<]*)</a>', html)
     assert text == "two"
-    left = page_of(browser, "t", end)
+    left = page_of(chief, "t", end)
     assert [row[1] for row in texts_in(left)] == ["one", "two"]
     assert 'not the end of the conversation. <a href="?">' in left
 
 
 @pytest.mark.parametrize("damage", ["gone", "unreadable", "end"])
-def test_broken_thread_opens(browser, damage):
+def test_broken_thread_opens(chief, damage):
     save_thread("t", "alice", "one", "two")
     if damage == "gone":
         Message.objects.filter(parent=None).delete()
     elif damage == "unreadable":
         Message.objects.update(data={"kind": "unknown"})
         Thread.objects.update(deferred={"calls": 1}, branches=[Message.objects.first().pk])
-    assert "Some of its messages are gone." in page_of(browser, "t", "end=nowhere" if damage == "end" else "")
+    assert "Some of its messages are gone." in page_of(chief, "t", "end=nowhere" if damage == "end" else "")
 
 
-def test_transcript_costs_one_query(browser):
+def test_transcript_costs_one_query(chief):
     save_thread("short")
     save_thread("long", "alice", *[str(number) for number in range(300)])
-    browser.get(thread_page("short"))
-    assert queries_of(browser, thread_page("short")) == queries_of(browser, thread_page("long"))
+    chief.get(thread_page("short"))
+    assert queries_of(chief, thread_page("short")) == queries_of(chief, thread_page("long"))
 
 
 @pytest.mark.parametrize("by_action", [False, True])
-def test_deleting_a_thread_leaves_its_fork_whole(browser, by_action):
+def test_deleting_a_thread_leaves_its_fork_whole(chief, by_action):
     conversation = save_thread("t")
     async_to_sync(ModelConversationStore().fork)("t", new_conversation_id="fork")
     thread = Thread.objects.get(thread_id="t")
-    assert b"fork" not in browser.get(f"{at('conversation')}/{thread.pk}/delete/").content
-    delete(browser, thread, by_action=by_action)
+    assert thread_page("t") in links_of(chief, thread_page("fork")).values()
+    assert b"fork" not in chief.get(f"{at('conversation')}/{thread.pk}/delete/").content
+    delete(chief, thread, by_action=by_action)
     assert [thread.thread_id for thread in Thread.objects.all()] == ["fork"]
     assert async_to_sync(ModelConversationStore().load)("fork").messages == conversation.messages
+    assert '<div class="readonly">t</div>' in page_of(chief, "fork")
 
 
-def test_deleting_a_thread_takes_along_what_is_its_own(browser, tmp_path):
+@pytest.mark.parametrize("by_action", [False, True])
+def test_deleting_takes_along_what_is_its_own_and_the_log_keeps_no_word(chief, media, by_action):
     fill(0)
     fill(1)
     for number, attachment in enumerate(Attachment.objects.order_by("name")):
         AttachmentUse.objects.create(attachment=attachment, thread_id=f"t{number}")
-    delete(browser, Thread.objects.get(thread_id="t0"))
+    delete(chief, Thread.objects.get(thread_id="t0"), by_action=by_action)
     assert [run.thread_id for run in Run.objects.all()] == ["t1"]
     assert [attachment.name for attachment in Attachment.objects.all()] == ["file1"]
-    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+    assert len(files_in(media)) == 1
     assert AuditRecord.objects.count() == 2
-
-
-@pytest.mark.parametrize("by_action", [False, True])
-def test_of_a_thread_or_a_file_that_was_deleted_neither_the_disk_nor_the_log_keeps_anything(
-    browser, tmp_path, by_action
-):
-    fill(0)
-    for model in (Thread, Attachment):
-        delete(browser, model.objects.get(), by_action=by_action)
-        assert not model.objects.exists()
+    delete(chief, Attachment.objects.get(), by_action=by_action)
+    assert not Attachment.objects.exists()
+    assert not files_in(media)
     logged = [entry.object_repr for entry in LogEntry.objects.all()]
     assert len(logged) == 2
     assert not [text for text in logged if "Hello" in text or "file" in text], logged
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def links_of(browser, url):
-    response = browser.get(url)
+def links_of(chief, url):
+    response = chief.get(url)
     assert response.status_code == 200, url
     main = response.content.decode().partition('id="content"')[2]
     return {unescape(text): unescape(href) for href, text in re.findall(r'<a href="([^"]*)">([^<]*)</a>', main)}
 
 
-def test_one_comes_from_a_thread_to_its_runs_its_tool_calls_its_files_and_its_user(browser):
+def test_one_comes_from_a_thread_to_its_runs_its_tool_calls_its_files_and_its_user(chief):
     fill(0)
     fill(1)
     file = Attachment.objects.get(name="file0")
     AttachmentUse.objects.create(attachment=file, thread_id="t0")
     thread = thread_page("t0")
-    links = links_of(browser, thread)
+    links = links_of(chief, thread)
     assert links["user0"] == f"/admin/users/user/{get_user_model().objects.get(username='user0').pk}/change/"
     for text, row in {
         "runs (1)": Run.objects.get(thread_id="t0"),
@@ -393,35 +347,27 @@ def test_one_comes_from_a_thread_to_its_runs_its_tool_calls_its_files_and_its_us
         "feedback (1)": Feedback.objects.get(thread__thread_id="t0"),
         "queued messages (1)": QueuedMessage.objects.get(thread_id="t0"),
     }.items():
-        assert rows_of(browser, links[text]) == [row]
-    run = links_of(browser, links["runs (1)"])
+        assert rows_of(chief, links[text]) == [row]
+    run = links_of(chief, links["runs (1)"])
     assert run["<b>Hello</b>"] == thread
     [run_page] = [href for href in run.values() if "/run/" in href and "/change/" in href]
-    calls = links_of(browser, run_page)["tool calls"]
-    assert rows_of(browser, calls)[0].thread_id == "t0"
-    [call_page] = [href for href in links_of(browser, calls).values() if "/auditrecord/" in href and "/change/" in href]
-    links = links_of(browser, call_page)
+    calls = links_of(chief, run_page)["tool calls"]
+    assert rows_of(chief, calls)[0].thread_id == "t0"
+    [call_page] = [href for href in links_of(chief, calls).values() if "/auditrecord/" in href and "/change/" in href]
+    links = links_of(chief, call_page)
     assert links["<b>Hello</b>"] == thread
-    assert rows_of(browser, links["r"])[0].thread_id == "t0"
-    assert links_of(browser, change_page(file))["<b>Hello</b>"] == thread
+    assert rows_of(chief, links["r"])[0].thread_id == "t0"
+    assert links_of(chief, change_page(file))["<b>Hello</b>"] == thread
     Thread.objects.all().delete()
-    assert b"t0 (deleted)" in browser.get(f"{at('auditrecord')}/").content
+    assert b"t0 (deleted)" in chief.get(f"{at('auditrecord')}/").content
 
 
-def test_thread_of_any_id_finds_its_runs(browser):
+def test_thread_of_any_id_finds_its_runs(chief):
     for thread_id in ("a b/c?d=e&f#g", "ü/events", "'\";--", "%2F"):
         save_thread(thread_id)
         Run.objects.create(scope="alice", thread_id=thread_id, run_id="r")
-        runs = links_of(browser, thread_page(thread_id))["runs (1)"]
-        assert [run.thread_id for run in rows_of(browser, runs)] == [thread_id]
-
-
-def test_fork_leads_to_its_source(browser):
-    save_thread("t")
-    async_to_sync(ModelConversationStore().fork)("t", new_conversation_id="fork")
-    assert thread_page("t") in links_of(browser, thread_page("fork")).values()
-    Thread.objects.get(thread_id="t").delete()
-    assert '<div class="readonly">t</div>' in page_of(browser, "fork")
+        runs = links_of(chief, thread_page(thread_id))["runs (1)"]
+        assert [run.thread_id for run in rows_of(chief, runs)] == [thread_id]
 
 
 @pytest.mark.parametrize(
@@ -441,42 +387,56 @@ def test_fork_leads_to_its_source(browser):
         ("", ["t0", "t1"]),
     ],
 )
-def test_threads_are_searched_by_title_text_and_user(browser, query, found):
+def test_threads_are_searched_by_title_text_and_user(chief, query, found):
     for number, texts in enumerate([("Milk?", "In der Straße, Berlin"), ("Other title", "Fat-free milk, 100% good")]):
         user = get_user_model().objects.create(username=f"user{number}")
         save_thread(f"t{number}", f"user:{user.pk}", *texts)
     async_to_sync(ModelConversationStore().rename)("t1", "Groceries", scope=f"user:{user.pk}")
-    assert sorted(thread.thread_id for thread in rows_of(browser, f"{at('conversation')}/", q=query)) == found
+    assert sorted(thread.thread_id for thread in rows_of(chief, f"{at('conversation')}/", q=query)) == found
 
 
 @pytest.mark.parametrize("query", ["3f2a91bc-0000-4000-8000-000000000000", "3f2a91bc", " 3F2A91BC ", "t3", "user3"])
-def test_runs_are_found_by_what_an_error_shows_and_by_their_users(browser, query):
+def test_runs_are_found_by_what_an_error_shows_and_by_their_users(chief, query):
     for number in (3, 4):
         user = get_user_model().objects.create(username=f"user{number}")
         about = {"thread_id": f"t{number}", "run_id": "r", "owner": user, "scope": f"user:{user.pk}"}
         Run.objects.create(id=UUID(f"{number}f2a91bc-0000-4000-8000-000000000000"), **about)
     run = Run.objects.get(thread_id="t3")
-    page = browser.get(f"{at('run')}/", {"q": query})
+    page = chief.get(f"{at('run')}/", {"q": query})
     assert list(page.context["cl"].result_list) == [run]
     assert "3f2a91bc" in page.content.decode()
 
 
-def test_runs_show_how_they_ended_and_what_they_used(browser):
+def test_runs_show_how_they_ended_and_what_they_used(chief):
     usage = {"input_tokens": 12345, "output_tokens": 678, "requests": 9}
     ended = {"status": Run.Status.FAILED, "code": "model_refused", "cause": "No such key", "duration_ms": 61_500}
     run = Run.objects.create(thread_id="t", run_id="r", usage=usage, **ended)
-    html = browser.get(f"{at('run')}/").content.decode()
-    for text in ("Failed: model_refused", ">13,023<", "61.5 s"):
+    Run.objects.create(thread_id="t1", run_id="r1", status="timed_out", code="timeout")
+    html = chief.get(f"{at('run')}/").content.decode()
+    for text in ("Failed: model_refused", ">13,023<", "61.5 s", "timed_out"):
         assert text in html, text
-    assert "No such key" in browser.get(change_page(run)).content.decode()
+    assert "timed_out: timeout" not in html
+    assert "No such key" in chief.get(change_page(run)).content.decode()
 
 
-def test_list_of_calls_says_which_client_called(browser):
+def test_budget_has_its_user_by_name(chief, user, monkeypatch):
+    budget = Budget.objects.create(user=user, period="day", tokens=1)
+    page = chief.get(f"/admin/agui_spending/budget/{budget.pk}/change/").content.decode()
+    assert "admin-autocomplete" in page
+    assert f'<option value="{user.pk}" selected>ada</option>' in page
+    # Without users in the admin a budget can still be made.
+    monkeypatch.delitem(admin.site._registry, get_user_model())
+    page = chief.get("/admin/agui_spending/budget/add/").content.decode()
+    assert 'name="user"' in page
+    assert "admin-autocomplete" not in page
+
+
+def test_list_of_calls_says_which_client_called(chief):
     call = {"tool_name": "echo", "outcome": "success", "started_at": timezone.now(), "duration_ms": 1}
     AuditRecord.objects.create(thread_id="t0", **call)
     AuditRecord.objects.create(via="mcp: Claude", **call)
-    assert b"mcp: Claude</td>" in browser.get(f"{at('auditrecord')}/").content
-    assert [row.via for row in rows_of(browser, f"{at('auditrecord')}/", via="mcp: Claude")] == ["mcp: Claude"]
+    assert b"mcp: Claude</td>" in chief.get(f"{at('auditrecord')}/").content
+    assert [row.via for row in rows_of(chief, f"{at('auditrecord')}/", via="mcp: Claude")] == ["mcp: Claude"]
 
 
 @pytest.mark.parametrize(
@@ -490,40 +450,35 @@ def test_list_of_calls_says_which_client_called(browser):
         ("auditrecord", "tool_name=gone", []),
     ],
 )
-def test_lists_are_filtered(browser, name, query, found):
-    for number, (status, code, model, tool, outcome) in enumerate(
-        [
-            ("finished", "", "fast", "wipe", "success"),
-            ("interrupted", "interrupted", "good", "wipe", "denied"),
-            ("failed", "timeout", "fast", "echo", "failed"),
-        ]
-    ):
+def test_lists_are_filtered(chief, name, query, found):
+    ended = [("finished", "", "fast"), ("interrupted", "interrupted", "good"), ("failed", "timeout", "fast")]
+    called = [("wipe", "success"), ("wipe", "denied"), ("echo", "failed")]
+    for number, ((status, code, model), (tool, outcome)) in enumerate(zip(ended, called, strict=True)):
+        about = {"tool_name": tool, "outcome": outcome, "started_at": timezone.now(), "duration_ms": 1}
         Run.objects.create(thread_id=f"t{number}", run_id="r", status=status, code=code, model=model)
-        AuditRecord.objects.create(
-            thread_id=f"t{number}", tool_name=tool, outcome=outcome, started_at=timezone.now(), duration_ms=1
-        )
-    page = browser.get(f"{at(name)}/?{query}")
+        AuditRecord.objects.create(thread_id=f"t{number}", **about)
+    page = chief.get(f"{at(name)}/?{query}")
     assert sorted(row.thread_id for row in page.context["cl"].result_list) == found
     assert f"?{query}" in unquote(unescape(page.content.decode()))
 
 
-def test_messages_that_wait_are_found_and_read(browser):
+def test_messages_that_wait_are_found_and_read(chief):
     fill(0)
     parts = [{"type": "text", "text": "<i>Look</i>"}, {"type": "image"}]
     for number, (state, content) in enumerate([("waiting", parts), ("read", None), ("taken_back", None)]):
         data = json.dumps({"id": "x", "role": "user", "content": content}) if content else ""
         about = {"thread_id": f"x{number}", "message_id": "x", "mode": "queue"}
         QueuedMessage.objects.create(state=state, position=number, data=data, **about)
-    waiting = rows_of(browser, f"{at('queuedmessage')}/", state__exact="waiting")
+    waiting = rows_of(chief, f"{at('queuedmessage')}/", state__exact="waiting")
     assert [row.thread_id for row in waiting] == ["x0", "t0"]
     read = QueuedMessage.objects.get(state="read")
     for row, text in zip(
         [*waiting, read], ["<i>Look</i>\n[image]", "<b>Only ten</b>", "read by the agent"], strict=True
     ):
-        assert escape(text).replace("\n", "<br>") in browser.get(change_page(row)).content.decode()
+        assert escape(text).replace("\n", "<br>") in chief.get(change_page(row)).content.decode()
 
 
-def test_transcript_says_what_was_read_during_a_run(browser):
+def test_transcript_says_what_was_read_during_a_run(chief):
     def prompt(text, run_id):
         message = ModelRequest(parts=[UserPromptPart(text)], run_id=run_id)
         annotate(message, ids=[text])
@@ -541,22 +496,22 @@ def test_transcript_says_what_was_read_during_a_run(browser):
         ModelResponse(parts=[TextPart("Well.")], run_id="r2"),
     ]
     save_messages("t", messages)
-    said = [line for line in texts_in(page_of(browser, "t")) if line[-1] == "Read while the agent worked."]
+    said = [line for line in texts_in(page_of(chief, "t")) if line[-1] == "Read while the agent worked."]
     assert said == [["User", "Only ten", "Read while the agent worked."]]
 
 
-def test_filters_offer_what_the_newest_rows_have(browser, monkeypatch):
+def test_filters_offer_what_the_newest_rows_have(chief, monkeypatch):
     monkeypatch.setattr(admin_lists, "RECENT_ROWS", 2)
     for days, model in enumerate(["new", "newer", "old"]):
         started = timezone.now() - timedelta(days=days)
         Run.objects.create(thread_id=model, run_id="r", model=model, started_at=started)
-    html = browser.get("/admin/agui/run/").content.decode()
+    html = chief.get("/admin/agui/run/").content.decode()
     assert "?model=newer" in html
     assert "?model=old" not in html
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_a_visitor_s_session_is_nobody_s_to_take(browser, name):
+def test_a_visitor_s_session_is_nobody_s_to_take(chief, name):
     key = "0123456789abcdef"
     save_thread("t", f"session:{key}")
     Feedback.objects.create(thread=Thread.objects.get(), message_id="a", value=1)
@@ -566,15 +521,15 @@ def test_a_visitor_s_session_is_nobody_s_to_take(browser, name):
     QueuedMessage.objects.create(scope=f"session:{key}", thread_id="t", message_id="m", mode="queue", position=0)
     model = TABLES[name]
     for page in ("", f"{model.objects.get().pk}/change/", f"{model.objects.get().pk}/delete/"):
-        html = browser.get(f"{at(name)}/{page}").content.decode()
+        html = chief.get(f"{at(name)}/{page}").content.decode()
         assert key not in html
     if name != "auditrecord":
-        assert "visitor 0123…" in browser.get(f"{at(name)}/").content.decode()
+        assert "visitor 0123…" in chief.get(f"{at(name)}/").content.decode()
 
 
-def may_view(username, *models):
-    user = get_user_model().objects.create(username=username, is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=[f"view_{model}" for model in models]))
+def staff(*permissions):
+    user = get_user_model().objects.create(username=f"staff {permissions}", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     return user
 
 
@@ -583,7 +538,7 @@ async def download(user, pk):
     if user:
         await browser.aforce_login(user)
     response = await browser.get(f"{at('attachment')}/{pk}/download/")
-    return response, b"".join([chunk async for chunk in response.streaming_content]) if response.streaming else b""
+    return response, await body_of(response) if response.streaming else b""
 
 
 async def test_who_may_view_attachments_downloads_a_file_and_never_opens_it(transactional_db, settings):
@@ -591,14 +546,14 @@ async def test_who_may_view_attachments_downloads_a_file_and_never_opens_it(tran
     await sync_to_async(fill)(0)
     attachment = await Attachment.objects.aget()
     await Attachment.objects.aupdate(name='page.html"; x="', media_type="text/html")
-    reader = await sync_to_async(may_view)("reader", "attachment")
+    reader = await sync_to_async(staff)("view_attachment")
     response, content = await download(reader, attachment.pk)
     assert (response.status_code, content) == (200, b"x")
     assert response.headers["Content-Disposition"].startswith("attachment; filename=")
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert "no-store" in response.headers["Cache-Control"]
     owner = await get_user_model().objects.aget(username="user0")
-    for user, status in ((None, 302), (owner, 302), (await sync_to_async(may_view)("other", "conversation"), 403)):
+    for user, status in ((None, 302), (owner, 302), (await sync_to_async(staff)("view_conversation"), 403)):
         response, content = await download(user, attachment.pk)
         assert (response.status_code, content) == (status, b"")
     attachment.file.storage.delete(attachment.file.name)
@@ -606,41 +561,36 @@ async def test_who_may_view_attachments_downloads_a_file_and_never_opens_it(tran
         assert (await download(reader, pk))[0].status_code == 404
 
 
-def test_new_token_is_shown_once_and_works(browser):
-    user = get_user_model().objects.create(username="ann")
-    about = {"user": user.pk, "name": "ci"}
-    browser.post(f"{at('apitoken')}/add/", {**about, "days": "0"})
+def test_new_token_is_shown_once_and_works(chief, user):
+    add, about = f"{at('apitoken')}/add/", {"user": user.pk, "name": "ci"}
+    assert 'name="_save"' in chief.get(add).content.decode()
+    chief.post(add, {**about, "days": "0"})
     assert not ApiToken.objects.exists()
-    page = browser.post(f"{at('apitoken')}/add/", {**about, "days": "5"}, follow=True)
+    page = chief.post(add, {**about, "days": "5"}, follow=True)
     token = ApiToken.objects.get()
     [text] = re.findall(r"\bagt_\S{17,}", " ".join(map(str, page.context["messages"])))
     assert hash_token(text) == token.digest
     assert (token.user, token.name, (token.expires_at - timezone.now()).days) == (user, "ci", 4)
-    assert text not in browser.get(f"{at('apitoken')}/").content.decode()
-    assert text not in browser.get(f"{at('apitoken')}/{token.pk}/history/").content.decode()
+    assert text not in chief.get(f"{at('apitoken')}/").content.decode()
+    assert text not in chief.get(f"{at('apitoken')}/{token.pk}/history/").content.decode()
+    assert 'name="_save"' not in chief.get(change_page(token)).content.decode()
 
 
-def test_tokens_can_t_be_changed_and_are_revoked(browser):
+def test_tokens_can_t_be_changed_and_are_revoked(chief):
     fill(0)
     fill(1)
-    first, second = ApiToken.objects.order_by("name")
-    before = ApiToken.objects.order_by("name").values()
-    unchanged = list(before)
-    browser.post(change_page(first), {"name": "other", "days": "5", "user": 1, "digest": "x"})
-    assert list(before.all()) == unchanged
-    browser.post(f"{at('apitoken')}/", {"action": "revoke", "_selected_action": [first.pk]})
-    first.refresh_from_db()
-    second.refresh_from_db()
-    assert first.revoked_at is not None
-    assert second.revoked_at is None
+    tokens = ApiToken.objects.order_by("name")
+    first, before = tokens.first(), list(tokens.values())
+    chief.post(change_page(first), {"name": "other", "days": "5", "user": 1, "digest": "x"})
+    assert list(tokens.values()) == before
+    chief.post(f"{at('apitoken')}/", {"action": "revoke", "_selected_action": [first.pk]})
+    assert [token.revoked_at is None for token in tokens.all()] == [False, True]
 
 
 @pytest.mark.parametrize(("may", "status"), [("change_run", "cancelled"), ("delete_run", "finished")])
 async def test_runs_are_stopped_by_who_may_change_them(client, may, status):
-    staff = await get_user_model().objects.acreate(username="staff", is_staff=True)
-    await staff.user_permissions.aset([await Permission.objects.aget(codename=name) for name in ("view_run", may)])
     browser = AsyncClient()
-    await browser.aforce_login(staff)
+    await browser.aforce_login(await sync_to_async(staff)("view_run", may))
     async with half_said(client) as (response, go_on):
         ended = await Run.objects.acreate(thread_id="t1", scope="user:1", status=Run.Status.FINISHED)
         running = await Run.objects.aget(status=Run.Status.RUNNING)

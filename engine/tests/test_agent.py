@@ -58,17 +58,13 @@ def test_a_provider_without_its_package_is_named_with_its_cure(monkeypatch):
         resolve_model("openai:gpt-5.2")
 
 
-def test_a_provider_without_a_key_stops_a_production_server(settings, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "")
-    settings.DEBUG = False
-    with pytest.raises(ImproperlyConfigured, match="needs OPENAI_API_KEY"):
-        resolve_model("openai:gpt-5.2")
-
-
-def test_and_is_played_by_the_demo_on_a_developers_machine(settings, monkeypatch):
+def test_a_provider_without_a_key_is_played_by_the_demo_in_development_only(settings, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "")
     settings.DEBUG = True
     assert resolve_model("openai:gpt-5.2").model_name == "demo"
+    settings.DEBUG = False
+    with pytest.raises(ImproperlyConfigured, match="needs OPENAI_API_KEY"):
+        resolve_model("openai:gpt-5.2")
 
 
 def test_the_environment_names_the_model_unless_the_config_does(settings):
@@ -91,6 +87,10 @@ def test_the_config_can_not_be_changed():
         AgentConfig().name = "other"
 
 
-def test_limits_of_the_config_come_before_those_of_the_settings(settings):
-    settings.AGUI = {"LIMITS": {"REQUESTS": 7}}
-    assert usage_limits(AgentConfig()).request_limit == 7
+def test_every_limit_of_a_run_is_a_setting(settings):
+    names = ["REQUESTS", "TOOL_CALLS", "TOTAL_TOKENS", "INPUT_TOKENS", "OUTPUT_TOKENS", "REQUEST_INPUT_TOKENS"]
+    settings.AGUI = {"LIMITS": {**dict(zip(names, range(1, 7), strict=True)), "COUNT_TOKENS": True}}
+    limits = usage_limits(AgentConfig())
+    assert (limits.request_limit, limits.tool_calls_limit, limits.total_tokens_limit) == (1, 2, 3)
+    assert (limits.input_tokens_limit, limits.output_tokens_limit) == (4, 5)
+    assert (limits.per_request_input_tokens_limit, limits.count_tokens_before_request) == (6, True)

@@ -1,4 +1,4 @@
-"""Documents that tools show: their versions, their growth, what the thread keeps of them, and what is refused."""
+"""How documents grow, and what that costs. (transcripts/documents.yaml has their versions, and what is refused.)"""
 
 import json
 import re
@@ -17,77 +17,27 @@ from agui.protocol.types import ActivityDeltaEvent, ActivitySnapshotEvent
 from agui.testing import ScriptedModel, call, say
 from tests import pages
 from tests.conftest import Client, counted
+from tests.transcript_tools import AGENTS
 from tests.wire import check_stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Mount = Callable[..., ScriptedModel]
-FOREIGN = ("//evil.example", "/\\evil.example", "/\t/evil.example", "https://evil.example/a.png", "a.png", "")
-registry = ToolRegistry()
 
 
-@tool(registry)
-async def show(
-    ctx: RunContext[AgentDeps],
-    id: str,
-    content: Any = "",
-    about: dict[str, Any] | None = None,
-    more: tuple[str, ...] = (),
-) -> str:
-    """Show a document, and more of its text."""
-    document = await show_document(ctx, id, content, **(about or {}))
-    for text in more:
-        await document.append(text)
-    return "shown"
-
-
-def document(id: str, content: Any = "", more: Any = (), **about: Any) -> Any:
-    """The call of a tool that shows a document."""
-    return call("show", id=id, content=content, more=list(more), about=about)
-
-
-def activities(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [event for event in events if event["type"].startswith("ACTIVITY_")]
-
-
-async def documents(client: Client, thread: str = "t1") -> list[dict[str, Any]]:
-    """The contents of the documents of a stored thread, in their order."""
-    messages = (await client.thread(thread))["messages"]
-    return [one["content"] for one in messages if one.get("activityType") == "document"]
-
-
-async def test_each_version_is_kept_in_its_place(client: Client, mount: Mount):
-    rows = [{"train": "FR 9631", "price": 89.9}, {"train": "IC 585", "stops": 3}]
-    mount(
-        registry,
-        document("report", "One", title="Report"),
-        document("report", "Two", title="Report"),
-        say("Two versions."),
-        document("other", "x = 1", kind="code", language="python"),
-        document("report", rows, kind="table"),
-        say("And more."),
-    )
-    for text in ("Write", "Go on"):
-        check_stream(await client.run(text))
-    # A table has the columns of its rows.
-    columns, cells = ["train", "price", "stops"], [["FR 9631", 89.9, None], ["IC 585", None, 3]]
-    assert await documents(client) == [
-        {"id": "report", "title": "Report", "kind": "markdown", "text": ["One"]},
-        {"id": "report", "title": "Report", "kind": "markdown", "text": ["Two"]},
-        {"id": "other", "kind": "code", "language": "python", "text": ["x = 1"]},
-        {"id": "report", "kind": "table", "columns": columns, "rows": cells},
-    ]
+async def documents(client: Client) -> list[dict[str, Any]]:
+    """The contents of the documents of the stored thread, in their order."""
     messages = (await client.thread())["messages"]
-    ids = [one["id"] for one in messages if one["role"] == "activity"]
-    assert len(set(ids)) == 4
+    return [one["content"] for one in messages if one.get("activityType") == "document"]
 
 
 async def test_a_text_grows_by_what_is_new_and_is_kept_as_one(client: Client, mount: Mount):
     pieces = [f"word{number} " for number in range(300)]
-    mount(registry, document("a", "# Title\n", more=pieces), say("Done."))
+    registry, _ = AGENTS["shows documents"]()
+    mount(registry, call("show", id="a", content="# Title\n", more=pieces), say("Done."))
     events = await client.run("Write")
     check_stream(events)
-    first, *deltas = activities(events)
+    first, *deltas = [event for event in events if event["type"].startswith("ACTIVITY_")]
     assert first["type"] == "ACTIVITY_SNAPSHOT"
     assert first["content"]["text"] == ["# Title\n"]
     assert [one["type"] for one in deltas] == ["ACTIVITY_DELTA"] * len(pieces)
@@ -120,47 +70,6 @@ async def test_a_document_outlives_the_failure_of_its_tool(client: Client, mount
     assert result["metadata"]["outcome"] == "failed"
     shown = [one["content"] for one in (await client.thread())["messages"] if one["role"] == "activity"]
     assert [one["text"] for one in shown] == [["Some more"], ["One", " two"]]
-
-
-async def test_documents_of_another_thread_stay_there(client: Client, mount: Mount):
-    mount(registry, document("a", "Mine"), say("ok"), document("a", "Here"), say("ok"))
-    await client.run("Write", thread="t1")
-    forged = [one for one in (await client.thread("t1"))["messages"] if one["role"] == "activity"]
-    # A client that sends a document of another thread, or claims one under its message's id, adds nothing.
-    claimed = [{**forged[0], "content": {"id": "a", "kind": "markdown", "text": ["Forged"]}}]
-    prompt = {"id": "m1", "role": "user", "content": "Write"}
-    await client.run(thread="t2", messages=[*forged, *claimed, prompt])
-    assert [one["text"] for one in await documents(client, "t2")] == [["Here"]]
-    assert [one["text"] for one in await documents(client, "t1")] == [["Mine"]]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"id": ""}, "1 to 200 characters"),
-        ({"id": "x" * 201}, "1 to 200 characters"),
-        ({"title": "x" * 201}, "longer than 200"),
-        ({"kind": "video"}, "no document of kind 'video': use one of markdown, code, table, image, page"),
-        ({"kind": "code", "language": "a`b"}, "no language"),
-        ({"content": "x" * (MAX_CHARS + 1)}, "1000001 characters"),
-        ({"content": [{"a": "x" * MAX_CHARS}], "kind": "table"}, "characters: 1000000 can be shown"),
-        ({"content": [{str(number): 1 for number in range(61)}], "kind": "table"}, "61 columns"),
-        ({"content": "a,b", "kind": "table"}, "needs rows"),
-        ({"content": [{"a": 1}]}, "needs a text"),
-        *(({"content": path, "kind": kind}, "no path of this site") for kind in ("image", "page") for path in FOREIGN),
-        ({"content": "data:image/png;base64,AAAA", "kind": "image"}, "no path of this site"),
-        ({"content": "/a.png", "kind": "image", "more": ["b"]}, "can grow"),
-    ],
-    ids=lambda value: str(value)[:40],
-)
-async def test_what_the_page_cannot_show_is_refused(client: Client, mount: Mount, caplog, arguments, words):
-    mount(registry, document(**({"id": "a"} | arguments)), say("ok"))
-    events = await client.run("Show")
-    [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
-    assert result["metadata"]["outcome"] == "failed"
-    assert words in caplog.text
-    was_shown = [{"id": "a", "kind": "image", "path": "/a.png"}] if "more" in arguments else []
-    assert [event["content"] for event in activities(events)] == was_shown
 
 
 # --- What a growing text costs

@@ -1,25 +1,28 @@
 """However a request or a run ends, the thread is whole."""
 
-import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from daily import by_day
 from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.test import AsyncClient, TestCase
 
 from agui import ModelConversationStore
+from agui.blocking import executor
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.http.tokens import create_token
-from agui.models import Run, get_conversation_model
-from agui.runs.live import live
+from agui.models import get_conversation_model
 from agui.stores import rows
-from agui.testing import call, collect, say, wait
+from agui.stores.deletion import delete_thread
+from agui.testing import ScriptedModel, call, collect, say
 from tests import urls
 from tests.conftest import Client, run_input, script
+from tests.test_llm import mounted
 
 Thread = get_conversation_model()
 
@@ -44,19 +47,6 @@ async def test_an_edit_that_can_not_be_saved_changes_nothing(client: Client, mon
             response = await client.post(run_input(messages=[{**SECOND, "content": "Two, edited"}]))
             assert response.status_code == 503
     assert texts(await client.thread()) == ["One", "A", "Two", "B"]
-
-
-async def test_a_server_that_shuts_down_keeps_what_there_is(client: Client):
-    reached = asyncio.Event()
-    with script(call("echo", text="done"), [say("Half"), wait(asyncio.Event(), reached)]):
-        response = await client.post(run_input("Go"))
-        await reached.wait()
-        for task in list(live.tasks):
-            task.cancel()
-        events = await collect(response)
-    assert events[-1]["code"] == "interrupted"
-    assert texts(await client.thread()) == ["Go", None, "done", "Half"]
-    assert (await Run.objects.aget()).status == Run.Status.INTERRUPTED
 
 
 async def test_a_save_that_works_at_the_second_time_keeps_the_ids(client: Client, monkeypatch):
@@ -110,6 +100,93 @@ async def test_a_message_and_the_use_of_its_files_are_written_together(client: C
 async def test_routes_work_where_requests_are_transactions(client: Client, monkeypatch):
     monkeypatch.setitem(django_settings.DATABASES["default"], "ATOMIC_REQUESTS", True)
     assert (await client.get("threads/")).status_code == 200
+
+
+async def test_a_tool_that_hangs_ends_in_the_time_of_the_settings(client: Client, settings: Any):
+    settings.AGUI = {**settings.AGUI, "TOOL_TIMEOUT_SECONDS": 0.05}
+    model = ScriptedModel([call("hang"), say("It hangs.")])
+    with mounted(model=model):
+        try:
+            events = await client.run("Go", thread="hanging")
+        finally:
+            urls.let_go.set()
+    [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert result["metadata"]["outcome"] == "failed"
+    assert events[-1]["type"] == "RUN_FINISHED"
+
+
+# --- Threads that are deleted meanwhile
+
+REQUESTS: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any]]] = {
+    "read": ("GET", "threads/t1/", lambda thread: None),
+    "list": ("GET", "threads/?q=one", lambda thread: None),
+    "rename": ("PATCH", "threads/t1/", lambda thread: {"title": "Mine"}),
+    "mark": ("PATCH", "threads/t1/", lambda thread: {"unread": False}),
+    "pin": ("PATCH", "threads/t1/", lambda thread: {"pinned": True}),
+    "switch": ("PATCH", "threads/t1/", lambda thread: {"branch": thread["branches"]["u1"][0]["id"]}),
+    "fork": ("POST", "threads/t1/fork/", lambda thread: {"thread_id": "fork"}),
+    "fork at": ("POST", "threads/t1/fork/", lambda thread: {"message_id": last_of(thread)}),
+    "feedback": ("PUT", "threads/t1/feedback/", lambda thread: {"message_id": last_of(thread), "value": 1}),
+    "follow": ("GET", "threads/t1/events/", lambda thread: None),
+    "cancel": ("POST", "threads/t1/cancel/", lambda thread: None),
+    "delete": ("DELETE", "threads/t1/", lambda thread: None),
+    "export": ("GET", "export/", lambda thread: None),
+    "next turn": ("POST", "", lambda thread: run_input("Go on")),
+    "edit": ("POST", "", lambda thread: run_input(messages=[{**FIRST, "content": "Edited"}])),
+}
+
+
+async def make_thread(client: Client) -> dict[str, Any]:
+    """A thread with two versions, and a file."""
+    upload = await client.upload()
+    message = {**FIRST, "metadata": {"attachments": [{"id": upload.json()["id"]}]}}
+    with script(say("A"), say("B")):
+        await client.run(messages=[message])
+        await client.run(messages=[{**message, "content": "One, edited"}])
+    return await client.thread()
+
+
+def last_of(thread: dict[str, Any]) -> str:
+    return str(thread["messages"][-1]["id"])
+
+
+@sync_to_async
+def vanish() -> None:
+    for thread in Thread.objects.all():
+        with transaction.atomic():
+            delete_thread(thread.thread_id, thread.scope)
+    Attachment.objects.all().delete()
+
+
+@pytest.mark.parametrize("name", by_day(REQUESTS, 4))
+async def test_a_thread_that_goes_at_any_moment_is_no_error_of_the_server(
+    client: Client, media: Any, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    """At each moment that there is."""
+    method, path, body = REQUESTS[name]
+    real, moment, asked, most = executor.run_in_thread, 0, 0, 0
+    while moment <= most:
+        thread = await make_thread(client)
+        data, asked = body(thread), 0
+
+        async def go_first(fn: Any, *args: Any, moment: int = moment, **options: Any) -> Any:
+            nonlocal asked
+            asked += 1
+            if asked == moment:
+                await vanish()
+            return await real(fn, *args, **options)
+
+        with monkeypatch.context() as patch, script(say("C")):
+            patch.setattr(executor, "run_in_thread", go_first)
+            sent = "" if data is None else json.dumps(data)
+            response: Any = await client.http.generic(method, f"/agent/{path}", sent, content_type="application/json")
+            if response.streaming:
+                async for _ in response:
+                    pass
+        assert response.status_code < 500, (moment, response)
+        await vanish()
+        moment, most = moment + 1, max(most, asked)
+    assert moment > 1
 
 
 class TestInATransaction(TestCase):

@@ -1,6 +1,10 @@
+"""What a server says of itself to those who look whether it works."""
+
+from typing import Any
+
 import pytest
 from django.db import OperationalError, connection
-from django.test import Client as DjangoClient
+from django.test import Client
 
 from agui.runs import recovery
 from agui.runs.live import live
@@ -8,53 +12,44 @@ from agui.runs.shutdown import shutdown
 
 
 @pytest.fixture
-def django_client(settings) -> DjangoClient:
+def probe(settings: Any) -> Client:
     settings.ROOT_URLCONF = "config.urls"
-    return DjangoClient()
-
-
-@pytest.mark.django_db
-def test_healthz_database_answers(django_client: DjangoClient, settings):
     settings.AGUI = {}
-    response = django_client.get("/healthz")
-    assert (response.status_code, response.json()) == (200, {"status": "ok", "database": True})
+    return Client()
+
+
+def healthz(probe: Client) -> tuple[int, Any]:
+    response = probe.get("/healthz")
     assert response["Cache-Control"] == "no-store"
-    for path in ("/healthz", "/livez"):
-        assert django_client.post(path).status_code == 405
+    return response.status_code, response.json()
 
 
 @pytest.mark.django_db
-def test_healthz_without_redis_the_process_still_serves(django_client: DjangoClient, settings, monkeypatch):
+def test_healthz_says_what_works(probe: Client, monkeypatch: pytest.MonkeyPatch):
+    assert healthz(probe) == (200, {"status": "ok", "database": True})
+
+    def refuse(*args: Any) -> None:
+        raise OperationalError("the server closed the connection")
+
+    with connection.execute_wrapper(refuse):
+        assert healthz(probe) == (503, {"status": "unavailable", "database": False})
+    monkeypatch.setattr(shutdown, "has_begun", True)
+    assert healthz(probe) == (503, {"status": "ending", "database": True})
+    assert probe.get("/livez").status_code == 200
+
+
+@pytest.mark.django_db
+def test_healthz_without_redis_the_process_still_serves(probe: Client, settings: Any, monkeypatch: pytest.MonkeyPatch):
     redis_logs = pytest.importorskip("agui.contrib.redis.logs", exc_type=ImportError)
     url = "redis://127.0.0.1:1/0"  # Nobody listens there
     settings.AGUI = {"REDIS": {"URL": url}}
     monkeypatch.setattr(live, "logs", redis_logs.RedisLogs(url, recovery))
-    response = django_client.get("/healthz")
-    assert (response.status_code, response.json()) == (200, {"status": "degraded", "database": True, "redis": False})
+    assert healthz(probe) == (200, {"status": "degraded", "database": True, "redis": False})
 
 
-@pytest.mark.django_db
-def test_healthz_database_fails(django_client: DjangoClient, settings):
-    settings.AGUI = {}
-
-    def refuse(execute, sql, params, many, context):
-        raise OperationalError("the server closed the connection")
-
-    with connection.execute_wrapper(refuse):
-        response = django_client.get("/healthz")
-    assert (response.status_code, response.json()) == (503, {"status": "unavailable", "database": False})
-
-
-@pytest.mark.django_db
-def test_healthz_of_a_process_that_ends(django_client: DjangoClient, settings, monkeypatch):
-    settings.AGUI = {}
-    monkeypatch.setattr(shutdown, "has_begun", True)
-    response = django_client.get("/healthz")
-    assert (response.status_code, response.json()) == (503, {"status": "ending", "database": True})
-    assert django_client.get("/livez").status_code == 200
-
-
-def test_livez_needs_no_database(django_client: DjangoClient):
-    response = django_client.get("/livez")
+def test_livez_needs_no_database(probe: Client):
+    response = probe.get("/livez")
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
     assert response["Cache-Control"] == "no-store"
+    for path in ("/healthz", "/livez"):
+        assert probe.post(path).status_code == 405

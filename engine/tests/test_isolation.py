@@ -28,7 +28,7 @@ from django.urls import URLPattern, URLResolver
 from agui import get_urls
 from agui.testing import call, collect, event_types, say, wait
 from tests import urls
-from tests.conftest import Client, all_models, decision, run_input, script
+from tests.conftest import Client, all_models, body_of, decision, run_input, script
 
 MODELS = {model.__name__: model for model in all_models()}
 Thread = all_models()[0]
@@ -173,7 +173,7 @@ def is_run(route: str, verb: str) -> bool:
 async def world_of(client: Client) -> AsyncIterator[World]:
     """Give somebody threads, a file, and a run that is on until the block ends; no other one comes in between."""
     hold, reached = asyncio.Event(), asyncio.Event()
-    upload = await client.http.post(f"{client.prefix}attachments/", {"file": SimpleUploadedFile(f"{SECRET}.txt", b"x")})
+    upload = await client.upload(b"x", f"{SECRET}.txt")
     answers = [say(SECRET), say(SECRET), call("wipe", _id="w1"), [say(f"Wait, {SECRET}"), wait(hold, reached)]]
     with script(*answers, *[say("more")] * 99):
         for text in (SECRET, f"{SECRET} edited"):
@@ -230,7 +230,7 @@ async def status(client: Client, request: Request, **headers: str) -> int:
 
 async def read(response: Any) -> bytes:
     if response.streaming and response.is_async:  # Not after a HEAD
-        return b"".join([chunk async for chunk in response])
+        return await body_of(response)
     return b"" if response.streaming else bytes(response.content)
 
 
@@ -319,6 +319,13 @@ def test_every_route_is_tried():
     assert {"agent", "agent/", "agent/threads/<path:thread_id>/fork", "agent/export/"} <= ROUTES.keys()
     for route, request, _ in all_requests(NOWHERE):
         assert "<" not in request.path, f"{route} has a parameter: say in PARAMETERS what stands for it."
+
+
+async def test_wrong_methods_are_405_for_those_who_may_enter(client: Client):
+    for path in {request.path for _, request, _ in all_requests(NOWHERE)}:
+        response = await client.http.generic("TRACE", f"/{path}", b"{}", content_type="application/json")
+        assert response.status_code == 405, path
+        assert response["Allow"], path
 
 
 def takes_another_server(route: str) -> bool:

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.conf import settings as project
-from django.contrib import admin
-from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.test import AsyncClient, Client
 from django.urls import include, path
+from django.utils import timezone
 from django.utils.formats import localize
 from django.utils.translation import get_language, gettext, override
 from pydantic_ai.exceptions import ModelHTTPError
@@ -46,8 +45,6 @@ ASKED = {
     "*": ("en", "ltr", "Sign in"),
 }
 registry = ToolRegistry()
-# Other tests take applications away, so the pages of all are listed before any test.
-ADMIN = path("admin/", admin.site.urls)
 
 
 @tool(registry)
@@ -60,7 +57,7 @@ def language() -> str:
 def routes(settings: Any) -> None:
     model = ScriptedModel([call("language"), say("Done.")] * 8)
     agents = get_urls(DjangoAGUIView(registry, AgentConfig(model=model)), "own/", namespace="own")
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*agents, ADMIN, path("", include("config.urls"))]})
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*agents, path("", include("config.urls"))]})
 
 
 @pytest.fixture
@@ -216,13 +213,6 @@ async def test_a_tool_runs_in_the_language_of_its_user(own: UsersClient, user: A
         assert result == said
 
 
-@pytest.fixture
-def chief(transactional_db: None) -> Client:
-    chief = Client()
-    chief.force_login(get_user_model().objects.create_superuser("root"))
-    return chief
-
-
 HEADS = re.compile(r"<th[^>]*>(.*?)</th>|<label[^>]*>(.*?)</label>|<h2[^>]*>(.*?)</h2>", re.DOTALL)
 
 
@@ -252,27 +242,23 @@ OF_ROWS = re.compile("^(Mine|agt_|wipe|t1|p50|p95)")
 @pytest.mark.skipif(not apps.is_installed("agui.contrib.admin"), reason="The project's admin has no such lists")
 @pytest.mark.parametrize("language", [code for code, _ in project.LANGUAGES[1:]])
 def test_the_admin_is_in_the_language_of_its_reader(chief: Client, user: Any, language: str):
-    thread_model = get_conversation_model()
+    thread = {"thread_id": "t1", "scope": f"user:{user.pk}"}
+    called = {"tool_name": "wipe", "outcome": "denied", "started_at": timezone.now(), "duration_ms": 5}
     rows = [
-        thread_model.objects.create(thread_id="t1", scope=f"user:{user.pk}", owner=user, title="Mine", revision="r"),
-        Run.objects.create(thread_id="t1", run_id="r", scope=f"user:{user.pk}", owner=user),
-        AuditRecord.objects.create(
-            thread_id="t1", run_id="r", tool_call_id="c", tool_name="wipe", user=user, outcome="denied",
-            started_at=Run.objects.get().started_at, duration_ms=5,
-        ),
+        get_conversation_model().objects.create(**thread, owner=user, title="Mine", revision="r"),
+        Run.objects.create(**thread, owner=user, run_id="r"),
+        AuditRecord.objects.create(**thread, user=user, run_id="r", tool_call_id="c", **called),
         create_token(user)[0],
-    ]  # fmt: skip
+    ]
     pages = []
     for row in rows:
         base = f"/admin/{row._meta.app_label}/{row._meta.model_name}/"
         pages += [base, f"{base}{row.pk}/change/"]
     pages.append("/admin/agui/apitoken/add/")
-    for part, extra in {
-        "attachments": ["attachment/"], "feedback": ["feedback/"], "spending": ["spending/", "budget/add/"],
-        "dashboard": ["runspan/"],
-    }.items():  # fmt: skip
-        if apps.is_installed(f"agui.contrib.{part}"):
-            pages += [f"/admin/agui_{part}/{path}" for path in extra]
+    of_parts = ["attachments/attachment", "feedback/feedback", "spending/spending", "spending/budget/add"]
+    for page in [*of_parts, "dashboard/runspan"]:
+        if apps.is_installed(f"agui.contrib.{page.partition('/')[0]}"):
+            pages.append(f"/admin/agui_{page}/")
     left = {}
     for page in pages:
         english, translated = (

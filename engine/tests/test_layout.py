@@ -27,11 +27,6 @@ def test_only_two_rooms_of_the_server_know_the_types_of_ag_ui():
     assert {path.relative_to(ROOT).parts[0] for path in knowing} == {"protocol", "events"}
 
 
-def test_every_promised_name_can_be_imported():
-    for name in agui.__all__:
-        assert getattr(agui, name) is not None, name
-
-
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_modules_stay_small(path):
     lines = path.read_text().count("\n")

@@ -3,15 +3,11 @@
 import base64
 import json
 import struct
-import sys
 import zlib
-from io import StringIO
 from typing import Any
 
-import jsonpatch
 import pytest
 from asgiref.sync import sync_to_async
-from django.core.management import call_command
 from pydantic_ai import BinaryContent, BinaryImage, ToolReturn
 from pydantic_ai._parts_manager import ModelResponsePartsManager
 from pydantic_ai.messages import FilePart, TextPart
@@ -19,20 +15,21 @@ from pydantic_ai.models import override_allow_model_requests
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
 from agui.contrib.attachments.image_sizes import size_of
-from agui.contrib.attachments.models import Attachment
+from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.attachments.tool import READ_ATTACHMENT
 from agui.contrib.suggestions.follow_ups import FollowUps
-from agui.models import Message, Run
-from agui.protocol.files import files_in
+from agui.models import Run
+from agui.protocol import files
 from agui.stores.deletion import delete_thread
 from agui.testing import Part, ScriptedModel, call, say, think
-from tests.conftest import Client, parts_of, results_of, script
+from tests.conftest import Client, body_of, files_in, parts_of, results_of, script
 from tests.provider_stub import Answer, Body, ProviderStub
 from tests.providers import model_of
 from tests.test_llm import mounted
+from tests.test_multimodal import kept
 from tests.wire import check_stream
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database, pytest.mark.usefixtures("media")]
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
@@ -51,13 +48,13 @@ def image(shade: int = 0, **about: Any) -> BinaryImage:
 
 
 @pytest.fixture(autouse=True)
-def media(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def brush(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let scripted models paint."""
+
     def paint(self: Any, vendor_part_id: Any, part: FilePart) -> list[Any]:
         return [self.handle_part(vendor_part_id=vendor_part_id, part=part)]
 
     monkeypatch.setattr(ModelResponsePartsManager, "paint", paint, raising=False)
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return settings.MEDIA_ROOT
 
 
 def paint(*files: BinaryContent, **about: Any) -> Part:
@@ -73,10 +70,6 @@ def serve(settings: Any, provider: str, stub: ProviderStub) -> None:
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
 
 
-def files_on_disk(media: Any) -> int:
-    return len([path for path in media.rglob("*") if path.is_file()])
-
-
 @tool(registry)
 def draw(prompt: str, shade: int = 0) -> BinaryImage:
     """Draw something."""
@@ -85,28 +78,18 @@ def draw(prompt: str, shade: int = 0) -> BinaryImage:
 
 def images_of(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """The images of each activity, as a strict client has them in the end."""
-    check_stream(events)
-    shown: dict[str, Any] = {}
-    for event in events:
-        if event["type"] == "ACTIVITY_SNAPSHOT":
-            assert event["activityType"] == "images"
-            shown[event["messageId"]] = event["content"]["images"]
-        elif event["type"] == "ACTIVITY_DELTA":
-            whole = {"images": shown[event["messageId"]]}
-            shown[event["messageId"]] = jsonpatch.apply_patch(whole, event["patch"])["images"]
-    return list(shown.values())
+    shown = check_stream(events).activities.values()
+    assert {kind for kind, _ in shown} <= {"images"}
+    return [content["images"] for _, content in shown]
 
 
-async def everything(client: Client) -> str:
-    rows: list[Any] = [data async for data in Message.objects.values_list("data", flat=True)]
-    rows += [draft async for draft in Run.objects.values_list("draft", flat=True)]
-    return json.dumps([rows, await client.thread()])
+def not_kept(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    return [event["value"]["images"] for event in events if event.get("name") == "images_not_kept"]
 
 
-async def body_of(client: Client, path: str) -> tuple[int, bytes]:
+async def fetched(client: Client, path: str) -> tuple[int, bytes]:
     response = await client.get(path)
-    body = b"".join([chunk async for chunk in response]) if response.streaming else response.content
-    return response.status_code, body
+    return response.status_code, await body_of(response) if response.streaming else response.content
 
 
 async def test_a_models_image_is_kept_and_shown_at_its_place(client: Client, other_client: Client):
@@ -117,22 +100,15 @@ async def test_a_models_image_is_kept_and_shown_at_its_place(client: Client, oth
     [[row]] = images_of(events)
     attachment = await Attachment.objects.aget()
 
-    assert row == {
-        "id": str(attachment.pk),
-        "url": f"attachments/{attachment.pk}/",
-        "name": "image-1.png",
-        "mime": "image/png",
-        "size": len(png()),
-        "width": 3,
-        "height": 2,
-    }
+    about = {"name": "image-1.png", "mime": "image/png", "size": len(png()), "width": 3, "height": 2}
+    assert row == {"id": str(attachment.pk), "url": f"attachments/{attachment.pk}/", **about}
     assert [message["role"] for message in thread["messages"]] == ["user", "assistant", "activity", "assistant"]
     assert [message["content"] for message in thread["messages"][1:]] == ["Look:", {"images": [row]}, "Nice?"]
     streamed = [event["messageId"] for event in events if event["type"] in ("TEXT_MESSAGE_START", "ACTIVITY_SNAPSHOT")]
     assert [message["id"] for message in thread["messages"][1:]] == streamed
-    assert base64.b64encode(png()).decode() not in json.dumps(events) + await everything(client)
-    assert await body_of(client, row["url"]) == (200, png())
-    assert (await body_of(other_client, row["url"]))[0] == 404
+    assert base64.b64encode(png()).decode() not in json.dumps(events) + await kept(client)
+    assert await fetched(client, row["url"]) == (200, png())
+    assert (await fetched(other_client, row["url"]))[0] == 404
     # The model sees it again: its bytes, between its texts.
     [answer] = [message.parts for message in model.requests[1].messages if message.kind == "response"]
     assert [type(part) for part in answer] == [TextPart, FilePart, TextPart]
@@ -155,7 +131,7 @@ async def test_a_provider_gets_its_own_image_back(client: Client, settings: Any)
     [sent] = answer["parts"]
     assert (sent["inlineData"]["data"], sent["thoughtSignature"]) == (data, "c2ln")
     assert len(stub.requests) == 2  # An answer of an image alone is one.
-    assert await body_of(client, row["url"]) == (200, png())
+    assert await fetched(client, row["url"]) == (200, png())
 
 
 @pytest.mark.parametrize("api", ["chat", "google"])
@@ -199,7 +175,7 @@ async def test_images_without_words_between_them_are_shown_together(client: Clie
     shown = [message["content"]["images"] for message in messages if message["role"] == "activity"]
     assert shown == [both, [row]]
     # A sketch makes place for its image.
-    assert await body_of(client, row["url"]) == (200, png(shade=6))
+    assert await fetched(client, row["url"]) == (200, png(shade=6))
     assert await Attachment.objects.acount() == 3
 
 
@@ -221,45 +197,33 @@ async def test_a_tools_image_is_kept_with_the_words_it_was_made_from(client: Cli
     assert results_of(model.requests[1])["a"].content.data == png(shade=1)
     again = results_of(model.requests[2])["a"].content
     assert (again[0], again[1].data, again[1].identifier) == (words["a"], png(shade=1), ids["A red fox"])
-    assert base64.b64encode(png(shade=1)).decode() not in json.dumps(events) + await everything(client)
+    assert base64.b64encode(png(shade=1)).decode() not in json.dumps(events) + await kept(client)
 
 
-async def test_a_large_result_without_images_is_not_searched_for_them(client: Client, mount: Any):
-    tools = ToolRegistry()
-
-    @tool(tools)
+async def test_a_large_result_without_images_is_not_searched_for_them(client: Client, mount: Any, monkeypatch: Any):
     def list_rows() -> list[list[int]]:
         """List many rows."""
         return [[]] * 2000
 
-    def look(frame: Any, event: str, argument: Any) -> None:
-        nonlocal looks
-        looks += event == "call" and frame.f_code is files_in.__code__
+    def look(value: Any) -> Any:
+        looks.append(value)
+        return really_look(value)
 
-    looks = 0
+    looks, really_look = [], files.files_in
+    monkeypatch.setattr(files, "files_in", look)
+    tools = ToolRegistry()
+    tools.add(list_rows)
     mount(tools, call("list_rows"), say("Many."))
-    sys.setprofile(look)
-    try:
-        await client.run("List")
-    finally:
-        sys.setprofile(None)
-    assert looks < 10
+    await client.run("List")
+    assert len(looks) < 10
 
 
 async def test_what_a_tool_lets_the_model_look_at_is_shown_too(client: Client, mount: Any):
     tools = ToolRegistry()
-
-    @tool(tools)
-    def shoot() -> ToolReturn[str]:
-        """Take a shot of the page."""
-        return ToolReturn("Taken.", content=["Look:", image(7)])
-
-    @tool(tools)
-    def shoot_silently() -> ToolReturn[list[str]]:
-        """Take a shot of the page, without a word."""
-        return ToolReturn([], content=[image(8)])
-
-    both = [call("shoot", _id="s"), call("shoot_silently", _id="n")]
+    with_words, alone = ToolReturn("Taken.", content=["Look:", image(7)]), ToolReturn([], content=[image(8)])
+    tools.add(lambda: with_words, name="shoot", description="Take a shot of the page.")
+    tools.add(lambda: alone, name="say_nothing", description="Take a shot of the page, without a word.")
+    both = [call("shoot", _id="s"), call("say_nothing", _id="n")]
     model = mount(tools, both, say("I see."), say("Yes."), say("No."))
     [rows] = images_of(await client.run("Shoot"))
     await client.run("Really?")
@@ -296,10 +260,6 @@ async def test_only_as_many_images_are_kept_as_the_settings_allow(client: Client
     assert "None" not in json.dumps(thread)
 
 
-def not_kept(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    return [event["value"]["images"] for event in events if event.get("name") == "images_not_kept"]
-
-
 @pytest.mark.parametrize(("room", "kept"), [(len(png(shade=1)) + 1, 1), (1, 0)])
 async def test_an_owner_without_room_is_told(client: Client, settings: Any, room: int, kept: int):
     settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"MAX_TOTAL_BYTES": room}}
@@ -333,22 +293,18 @@ async def test_an_image_for_a_deleted_thread_is_deleted(client: Client, mount: A
 
     # A new thread of the same id may need the file.
     assert await Attachment.objects.acount() == begins_anew
-    assert files_on_disk(media) == begins_anew
+    assert len(files_in(media)) == begins_anew
 
 
-async def test_the_images_go_with_their_thread_and_no_earlier(client: Client, settings: Any, media: Any):
-    settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"RETENTION_HOURS": 1}}
+async def test_the_images_go_with_their_thread_and_no_earlier(client: Client, media: Any):
     with script([paint(image()), say("There.")], [paint(image(9)), say("There.")]):
         [[row]] = images_of(await client.run("Paint"))
         await client.run("Paint", thread="t2")
-    await Attachment.objects.aupdate(created_at="2020-01-01T00:00:00Z")
-    await sync_to_async(call_command)("prune_agent_data", stdout=StringIO())
-    assert await Attachment.objects.acount() == 2
-
+    assert sorted([use.thread_id async for use in AttachmentUse.objects.all()]) == ["t1", "t2"]
     await client.http.delete("/agent/threads/t1/")
     assert await Attachment.objects.acount() == 1
-    assert (await body_of(client, row["url"]))[0] == 404
-    assert files_on_disk(media) == 1
+    assert (await fetched(client, row["url"]))[0] == 404
+    assert len(files_in(media)) == 1
 
 
 async def test_an_image_that_was_deleted_is_words_for_the_model(client: Client, mount: Any):

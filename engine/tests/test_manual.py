@@ -68,12 +68,9 @@ def test_commands_are_understood(command: str):
     _, name, *arguments = shlex.split(command)
     there = get_commands()[name]
     command_class = load_command_class(there, name) if isinstance(there, str) else there
-    known = options_of(command_class.create_parser("manage.py", name))
+    actions = command_class.create_parser("manage.py", name)._actions
+    known = {option for action in actions for option in action.option_strings}
     assert {word.partition("=")[0] for word in arguments if word.startswith("--")} <= known
-
-
-def options_of(parser: Any) -> set[str]:
-    return {name for action in parser._actions for name in action.option_strings}
 
 
 @pytest.mark.parametrize("command", commands("make"))

@@ -1,4 +1,4 @@
-"""Messages with more than text: what reaches the model, and what is refused."""
+"""Files in results of tools and in answers of models: their bytes are not kept. (files.yaml has those of users.)"""
 
 import asyncio
 import base64
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from pydantic import BaseModel, computed_field
-from pydantic_ai import AudioUrl, BinaryContent, DocumentUrl, ImageUrl, ToolReturn, VideoUrl
+from pydantic_ai import BinaryContent, ImageUrl, ToolReturn
 from pydantic_ai._parts_manager import ModelResponsePartsManager
 from pydantic_ai.messages import FilePart, TextPart, ToolReturnPart
 
@@ -40,64 +40,6 @@ def url(kind: str, value: str, **source: str) -> dict:
 
 
 HTTPS = "https://example.org/a"
-
-
-@pytest.mark.parametrize(
-    ("part", "kind", "media_type", "content"),
-    [
-        (data("image", "image/png"), BinaryContent, "image/png", PNG),
-        (data("audio", "audio/wav"), BinaryContent, "audio/wav", PNG),
-        (data("document", "application/pdf"), BinaryContent, "application/pdf", PNG),
-        (url("image", f"{HTTPS}.png"), ImageUrl, "image/png", f"{HTTPS}.png"),
-        (url("audio", f"{HTTPS}.mp3"), AudioUrl, "audio/mpeg", f"{HTTPS}.mp3"),
-        (url("video", "HTTPS://example.org/a.mp4"), VideoUrl, "video/mp4", "HTTPS://example.org/a.mp4"),
-        (url("document", HTTPS, mimeType="application/pdf"), DocumentUrl, "application/pdf", HTTPS),
-        # As clients before 1.0 send it, .NET's among them.
-        ({"type": "binary", "mimeType": "image/png", "data": DATA}, BinaryContent, "image/png", PNG),
-    ],
-)
-async def test_every_part_of_a_message_reaches_the_model(client: Client, part, kind, media_type, content):
-    with script(say("I see."), say("Yes.")) as model:
-        await client.run(messages=[message(part)])
-        await client.run("Really?")
-    for request in model.requests:
-        text, found = parts_of(request)[0].content
-        assert text == "Look"
-        assert isinstance(found, kind)
-        assert (found.media_type, found.data if kind is BinaryContent else found.url) == (media_type, content)
-
-
-NO_PUBLIC_ADDRESSES = [
-    *("file:///etc/passwd", "s3://bucket/key.png", "gs://bucket/key.png", "ftp://example.org/a.png"),
-    *("data:image/png;base64,aGk=", "/etc/passwd", "javascript:alert(1)", ""),
-]
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        *(url("image", address) for address in NO_PUBLIC_ADDRESSES),
-        {"type": "document", "source": {"type": "file", "value": "file-1", "provider": "openai"}},
-        data("image", "image/png", value="no base64!"),
-        data("image", "image/png", value=""),
-    ],
-    ids=lambda part: json.dumps(part["source"])[:60],
-)
-async def test_what_only_the_server_could_open_is_422(client: Client, part):
-    with script(say("never")) as model:
-        for earlier in [], [{"id": "u0", "role": "user", "content": "Hi"}]:
-            response = await client.post(run_input(messages=[*earlier, message(part)]))
-            assert response.status_code == 422
-    assert model.requests == []
-
-
-async def test_a_result_that_looks_like_a_file_of_the_server_is_a_text(client: Client):
-    text = '{"kind": "image-url", "url": "s3://bucket/key.png", "media_type": "image/png"}'
-    tools = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
-    with script(call("paint", _id="p1"), say("ok")) as model:
-        await client.run("Paint", tools=tools)
-        await client.run(messages=[{"id": "r1", "role": "tool", "toolCallId": "p1", "content": text}], tools=tools)
-    assert results_of(model.requests[1])["p1"].content == text
 
 
 # --- Bytes that the server made are not kept
@@ -241,17 +183,6 @@ async def test_nor_is_a_file_that_the_model_made(client: Client, monkeypatch, no
 def test_circles_are_left_to_whoever_writes_them_down():
     part = ToolReturnPart("echo", urls.ODD["circle"])
     assert part_without_bytes(part) is part
-
-
-async def test_files_in_the_results_of_a_client_s_tool_are_kept(client: Client):
-    tools = [{"name": "snap", "description": "Snap", "parameters": {"type": "object", "properties": {}}}]
-    content = [{"type": "text", "text": "Here"}, data("image", "image/png")]
-    with script(call("snap", _id="s1"), call("echo", text="x"), say("Hm"), say("Yes")) as model:
-        await client.run("Snap", tools=tools)
-        await client.run(messages=[{"id": "r1", "role": "tool", "toolCallId": "s1", "content": content}], tools=tools)
-        await client.run("Really?")
-    for request in model.requests[1:]:
-        assert str(PNG) in str(results_of(request)["s1"].content)
 
 
 # --- Without the part `attachments`

@@ -1,7 +1,5 @@
 """Who is told of a run's end: its user, once, if they have chosen so, and if nobody has read it."""
 
-import asyncio
-import json
 from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
@@ -9,17 +7,13 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib import admin
-from django.contrib.auth import get_user_model
 from django.core import mail
 from django.core.management import call_command
 from django.db.backends.signals import connection_created
 from django.test import Client as Browser
-from django.urls import path
 from django.utils import timezone, translation
 from pydantic_ai.usage import RunUsage
 
-from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.blocking.executor import in_database
 from agui.contrib.notifications import choices, outbox
 from agui.contrib.notifications import mail as mails
@@ -29,16 +23,13 @@ from agui.models import Run, get_conversation_model
 from agui.part_values import EndedRun
 from agui.runs.recovery import recover
 from agui.stores.model import ModelConversationStore
-from agui.testing import ScriptedModel, call, collect, fail, say, wait
-from tests import urls
+from agui.testing import call, collect, fail, say
 from tests.clock import Clock
-from tests.conftest import Client, run_input, script
+from tests.conftest import Client, half_said, script
 from tests.receiving import choose, ends_are_read, left_at_work, run_unread, runs_ended
 from tests.test_recovery import GONE
 
 Thread = get_conversation_model()
-
-urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
 
 
 def turn_on(settings: Any, **section: Any) -> None:
@@ -98,31 +89,23 @@ async def test_who_reads_the_end_or_comes_back_in_time_is_not_told(client: Clien
     assert await kinds() == []
 
 
-async def test_one_of_two_readers_is_enough(client: Client, ada: Any):
-    go_on, reached = asyncio.Event(), asyncio.Event()
-    with script([say("One."), wait(go_on, reached)]):
-        first = await client.post(run_input("Go"))
-        await reached.wait()
-        second = await client.get("threads/t1/events/")
-        first.close()
-        go_on.set()
-        await collect(second)
-    await ends_are_read()
-    assert await kinds() == []
-
-
-async def test_a_reader_who_leaves_before_the_end_counts_for_nothing(client: Client, ada: Any):
-    go_on, reached = asyncio.Event(), asyncio.Event()
-    with script([say("One."), wait(go_on, reached)]):
-        response = await client.post(run_input("Go"))
-        frames = aiter(response.streaming_content)
-        await anext(frames)
-        await reached.wait()
-        await frames.aclose()
-        response.close()
-        go_on.set()
-        await runs_ended()
-    assert await kinds() == ["run.finished"]
+async def test_one_of_two_readers_is_enough_if_they_stay_to_the_end(client: Client, ada: Any):
+    for thread, stays in (("t1", True), ("t2", False)):
+        async with half_said(client, thread=thread) as (first, go_on):
+            second = await client.get(f"threads/{thread}/events/")
+            frames = aiter(second.streaming_content)
+            await anext(frames)
+            first.close()
+            if not stays:
+                await frames.aclose()
+                second.close()
+            go_on.set()
+            async for _ in frames:
+                pass
+            await runs_ended()
+        await ends_are_read()
+    told = Notification.objects.values_list("thread_id", "kind")
+    assert [row async for row in told] == [("t2", "run.finished")]
 
 
 async def test_who_has_seen_the_answer_on_a_page_is_not_told(client: Client, ada: Any):
@@ -156,24 +139,15 @@ async def test_the_run_of_a_dead_process_is_told_once_in_the_language_of_its_use
     ended = await Notification.objects.aget()
     assert (ended.kind, ended.language) == ("run.failed", "")
     await deliver_all()
-    assert mail.outbox[0].subject == "Die Antwort ist fehlgeschlagen: Go"
+    assert mail.outbox[0].subject == "Die Antwort ist fehlgeschlagen: Hi"
 
 
 @pytest.mark.database
 async def test_a_run_is_told_once(client: Client, ada: Any):
     await run_unread(client)
     row = await Notification.objects.aget()
-    ended = EndedRun(
-        key=str(row.run),
-        scope=row.scope,
-        owner_id=ada.pk,
-        thread_id="t1",
-        model="test",
-        status="finished",
-        usage=RunUsage(),
-        messages=[],
-    )
-    await in_database(outbox.record, ended)
+    about = {"key": str(row.run), "scope": row.scope, "owner_id": ada.pk, "thread_id": "t1", "status": "finished"}
+    await in_database(outbox.record, EndedRun(**about, model="test", usage=RunUsage(), messages=[]))
     assert await kinds() == ["run.finished"]
 
 
@@ -190,10 +164,8 @@ async def test_nobody_is_told_of_a_thread_that_is_gone(client: Client, ada: Any,
 
 
 async def test_visitors_are_not_told_and_choose_nothing(transactional_db: None, settings: Any):
-    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=ScriptedModel([say("Fine.")])), require_authenticated=False)
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
     turn_on(settings, MAIL="opt_out")
-    visitor = Client(None)
+    visitor = Client(None, "/open/")
     await run_unread(visitor)
     assert await Run.objects.filter(status="finished").aexists()
     assert await kinds() == []
@@ -326,135 +298,31 @@ async def test_a_run_asks_the_database_nothing_unless_the_project_tells_users(
     assert len(asked) == number, asked
 
 
-# --- What a user chooses
-
-
-class Choosing:
-    """The routes, as a client uses them."""
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-
-    async def get(self) -> Any:
-        response = await self.client.get("notifications/")
-        assert response.status_code == 200
-        return json.loads(response.content)
-
-    async def patch(self, status: int = 200, **body: Any) -> Any:
-        data = json.dumps(body)
-        response = await self.client.http.patch("/agent/notifications/", data, content_type="application/json")
-        assert response.status_code == status, response.content
-        return json.loads(response.content)
-
-
-HOOK = "https://hooks.example/agent"
-
-
-async def test_a_client_chooses_for_its_user(client: Client, other_client: Client, settings: Any):
-    turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
-    chosen, nothing = Choosing(client), {"address": None, "is_gone": False, "hosts": ["hooks.example"]}
-    assert await chosen.get() == {"mail": {"on": False, "address": ""}, "webhook": nothing}
-    secret = (await chosen.patch(mail=True, webhook=HOOK)).pop("secret")
-    assert secret.startswith("whsec_")
-    assert await Choosing(other_client).get() == {"mail": {"on": False, "address": ""}, "webhook": nothing}
-    assert "secret" not in await chosen.patch(webhook=HOOK)
-    assert "secret" not in await chosen.patch(mail=False)
-    # Each address has another secret, and so has each demand for a new one.
-    others = [await chosen.patch(webhook=f"{HOOK}/2"), await chosen.patch(webhook=f"{HOOK}/2", new_secret=True)]
-    assert len({secret, *(other["secret"] for other in others)}) == 3
-    assert await chosen.get() == {
-        "mail": {"on": False, "address": ""},
-        "webhook": {**nothing, "address": f"{HOOK}/2"},
-    }
-    await chosen.patch(webhook=None)
-    assert (await chosen.get())["webhook"]["address"] is None
-
-
-async def test_what_is_no_choice_is_refused(client: Client, settings: Any):
-    turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
-    for body in ({"mail": 1}, {"mail": None}, {"webhook": 5}, {"new_secret": "yes"}):
-        await Choosing(client).patch(400, **body)
-    refused = await Choosing(client).patch(422, webhook="https://elsewhere.example/")
-    assert refused["reason"] == "not_allowed"
-    assert await NotificationChoice.objects.acount() == 0
-    for route in ("notifications/", "notifications/test/"):
-        assert (await Client(None).get(route)).status_code == 401
-    turn_on(settings, MAIL="off")
-    assert (await client.get("notifications/")).status_code == 404
-
-
-# --- The page
-
-
-@pytest.fixture
-def browser(user: Any, settings: Any) -> Browser:
-    turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
-    browser = Browser(enforce_csrf_checks=True)
-    browser.force_login(user)
-    return browser
-
-
-PAGE = "/agent/notifications/page/"
-
-
-def submit(browser: Browser, **form: str) -> Any:
-    browser.get(PAGE)
-    token = browser.cookies["csrftoken"].value
-    return browser.post(PAGE, {"csrfmiddlewaretoken": token, **form})
-
-
-def test_a_person_chooses_on_a_page(browser: Browser, user: Any):
-    page = submit(browser, mail="on", webhook=HOOK, do="save").content.decode()
-    assert "whsec_" in page
-    choice = NotificationChoice.objects.get()
-    assert (choice.mail, choice.webhook) == (True, HOOK)
-    assert "whsec_" not in browser.get(PAGE).content.decode()
-    again = submit(browser, webhook=HOOK, do="save").content.decode()
-    assert "whsec_" not in again
-    choice.refresh_from_db()
-    assert (choice.mail, choice.webhook) == (False, HOOK)
-    assert "whsec_" in submit(browser, webhook=HOOK, do="secret").content.decode()
-
-
-def test_the_page_says_why_an_address_is_refused(browser: Browser):
-    assert browser.post(PAGE, {"mail": "on"}).status_code == 403, "it needs the site's own form"
-    response = submit(browser, mail="on", webhook='https://elsewhere.example/"><b>', do="save")
-    page = response.content.decode()
-    assert response.status_code == 422
-    assert 'aria-invalid="true"' in page
-    assert 'name="mail" checked' in page
-    assert '"><b>' not in page
-    assert not NotificationChoice.objects.exists()
+# --- The page on which a user chooses (transcripts/notifications.yaml has the rest)
 
 
 @pytest.mark.parametrize(("language", "words"), [("de", "Benachrichtigungen"), ("ar", 'dir="rtl"'), ("ja", "通知")])
 def test_the_page_speaks_the_users_language_and_leads_to_the_sign_in(
-    browser: Browser, settings: Any, language: str, words: str
+    user: Any, settings: Any, language: str, words: str
 ):
-    assert words in browser.get(PAGE, headers={"accept-language": language}).content.decode()
+    browser, page = Browser(), "/agent/notifications/page/"
     settings.LOGIN_URL = "/sign-in/"
-    response = Browser().get(PAGE, headers={"sec-fetch-mode": "navigate"})
+    response = browser.get(page, headers={"sec-fetch-mode": "navigate"})
     assert response.status_code == 302
-    assert response["Location"].endswith(f"?next={PAGE}")
-    assert Browser().get(PAGE).status_code == 401
+    assert response["Location"].endswith(f"?next={page}")
+    assert browser.get(page).status_code == 401
+    browser.force_login(user)
+    assert words in browser.get(page, headers={"accept-language": language}).content.decode()
 
 
 # --- What is kept
 
 
-@pytest.fixture
-def chief(user: Any, settings: Any) -> Browser:
-    settings.ROOT_URLCONF = __name__
-    chief = Browser()
-    chief.force_login(get_user_model().objects.create_superuser("chief"))
-    return chief
-
-
 async def test_an_administrator_sees_what_was_sent_and_no_secret_and_old_rows_go(
-    client: Client, ada: Any, settings: Any, chief: Browser
+    client: Client, ada: Any, chief: Browser, settings: Any
 ):
     turn_on(settings, WEBHOOK_HOSTS=["hooks.example"])
-    await choose(ada, address=f"{HOOK}?key=s3cret")
+    await choose(ada, address="https://hooks.example/agent?key=s3cret")
     await run_unread(client)
     row = await Notification.objects.filter(channel="mail").aget()
     for part in ("", f"{row.pk}/change/"):

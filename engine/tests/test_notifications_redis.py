@@ -1,6 +1,5 @@
 """A reader in another process has read the end of a run as one in its own process has."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -9,8 +8,8 @@ pytest.importorskip("redis")
 
 from agui.contrib.notifications.deliver import deliveries
 from agui.contrib.notifications.models import Notification
-from agui.testing import collect, say, wait
-from tests.conftest import Client, run_input, script
+from agui.testing import collect
+from tests.conftest import Client, half_said
 from tests.receiving import allow, choose, ends_are_read, runs_ended
 from tests.two_processes import Processes, needs_redis, patience, processes, server
 
@@ -26,10 +25,8 @@ async def test_a_reader_in_another_process_counts_if_it_stays_to_the_end(
     allow(settings, "localhost")
     await choose(user, address="http://localhost/")
     monkeypatch.setattr(deliveries, "start", lambda: None)
-    go_on, reached = asyncio.Event(), asyncio.Event()
-    with script([say("One."), wait(go_on, reached), say("Two.")]):
-        (await client.post(run_input("Go"))).close()
-        await reached.wait()
+    async with half_said(client) as (first, go_on):
+        first.close()
         with processes.elsewhere():
             response = await client.get("threads/t1/events/")
         if stays:

@@ -7,6 +7,7 @@ import re
 import socket
 import ssl
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 from django.test import RequestFactory
-from standardwebhooks import Webhook, WebhookVerificationError
+from standardwebhooks import Webhook
 
 from agui.addresses import is_public
 from agui.blocking.executor import in_database
@@ -77,16 +78,10 @@ async def test_a_run_that_ends_unread_arrives_signed(client: Client, hook: Hook,
     assert request.headers["host"] == hook.host
     assert request.headers["content-type"] == "application/json"
     assert request.headers["webhook-id"] == str(row.pk)
-    assert Webhook(secret).verify(request.body, request.headers) == {
-        "type": "run.finished",
-        "timestamp": row.created_at.isoformat().replace("+00:00", "Z"),
-        "data": {
-            "thread_id": "t1",
-            "run_id": str(row.run),
-            "agent": "agui",
-            "url": "https://site.example/?thread=t1",
-        },
-    }
+    data = {"thread_id": "t1", "run_id": str(row.run), "agent": "agui", "url": "https://site.example/?thread=t1"}
+    time = row.created_at.isoformat().replace("+00:00", "Z")
+    sent = {"type": "run.finished", "timestamp": time, "data": data}
+    assert Webhook(secret).verify(request.body, request.headers) == sent
     assert (row.state, row.attempts, row.error) == ("sent", 1, "")
     assert row.sent_at is not None
     # Receivers go on while the secret key changes.
@@ -113,45 +108,6 @@ async def test_nothing_that_was_said_or_is_secret_is_in_a_webhook(
         assert word not in sent
     for word in ("s3cret", secret, "swordfish"):
         assert word not in caplog.text
-
-
-async def test_what_was_changed_on_the_way_or_is_old_is_refused(
-    client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock
-):
-    await run_unread(client)
-    await deliver_all()
-    [request] = hook.requests
-    verify = Webhook(secret).verify
-    verify(request.body, request.headers)
-    later = str(int(request.headers["webhook-timestamp"]) + 1)
-    for headers in ({"webhook-id": "another"}, {"webhook-timestamp": later}, {"webhook-signature": "v1,AAAA"}):
-        with pytest.raises(WebhookVerificationError):
-            verify(request.body, {**request.headers, **headers})
-    with pytest.raises(WebhookVerificationError):
-        verify(request.body.replace(b"t1", b"t2"), request.headers)
-    with pytest.raises(WebhookVerificationError):
-        Webhook("whsec_" + "A" * 43 + "=").verify(request.body, request.headers)
-    clock.stop(datetime.now(UTC) - timedelta(minutes=6))
-    await run_unread(client, thread="t2")
-    await deliver_all()
-    with pytest.raises(WebhookVerificationError, match="too old"):
-        verify(hook.requests[1].body, hook.requests[1].headers)
-
-
-async def test_each_attempt_has_the_id_and_a_time_of_its_own(
-    client: Client, hook: Hook, secret: str, by_hand: None, clock: Clock
-):
-    hook.answers = [answer(503), OK]
-    await run_unread(client)
-    await deliver_all()
-    clock.advance(outbox.PAUSES[0])
-    await deliver_all()
-    first, second = hook.requests
-    assert first.headers["webhook-id"] == second.headers["webhook-id"]
-    assert first.body == second.body
-    sent = [int(request.headers["webhook-timestamp"]) for request in hook.requests]
-    assert sent[1] - sent[0] == outbox.PAUSES[0]
-    Webhook(secret).verify(second.body, second.headers)
 
 
 def test_the_signature_is_that_of_the_reference_with_a_secret_of_the_users_own(clock: Clock):
@@ -187,17 +143,50 @@ async def test_it_is_tried_again_after_pauses_that_grow_and_given_up_after_a_day
     assert 23 * 3600 < (clock.now() - began).total_seconds() < 25 * 3600
     assert (row.state, row.error, row.attempts) == ("given_up", "http_500", len(outbox.PAUSES) + 1)
     assert len(hook.requests) == len(outbox.PAUSES) + 1
+    assert len({(request.headers["webhook-id"], request.body) for request in hook.requests}) == 1
+    sent = [int(request.headers["webhook-timestamp"]) for request in hook.requests]
+    assert [later - earlier for earlier, later in pairwise(sent)] == pauses
     clock.advance(100_000)
     assert await deliver_all() == 0
 
 
-@pytest.mark.parametrize("status", [200, 202, 204, 400, 404, 429, 500])
-async def test_a_status_of_success_is_enough_and_any_other_is_a_failure(
-    client: Client, hook: Hook, secret: str, status: int
+async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send a byte now and then, for ever: no pause is long."""
+    writer.write(b"HTTP/1.1 200 OK\r\nX: ")
+    while True:
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(0.01)
+
+
+async def provisionally(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while True:
+        writer.write(b"HTTP/1.1 102 Processing\r\n\r\n")
+        await writer.drain()
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("reply", "state", "error"),
+    [
+        *((answer(status), "sent", "") for status in (200, 202, 204)),
+        *((answer(status), "pending", f"http_{status}") for status in (400, 404, 429, 500)),
+        (slowly, "pending", "timeout"),
+        (silently, "pending", "timeout"),
+        (provisionally, "pending", "timeout"),
+        (b"", "pending", "broken_off"),
+        (b"nonsense\r\n\r\n", "pending", "broken_off"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 1_000_000, "pending", "broken_off"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_a_status_of_success_in_time_is_enough_and_all_else_is_a_failure(
+    client: Client, hook: Hook, secret: str, settings: Any, reply: Any, state: str, error: str
 ):
-    row = await attempted(client, hook, answer(status))
-    expected = ("sent", "") if status < 300 else ("pending", f"http_{status}")
-    assert (row.state, row.error) == expected
+    if error == "timeout":
+        allow(settings, hook.host, TIMEOUT_SECONDS=0.3)
+    row = await attempted(client, hook, reply)
+    assert (row.state, row.error) == (state, error)
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -227,28 +216,6 @@ async def test_a_receiver_that_is_gone_gets_nothing_more(
     assert len(hook.requests) == 2
 
 
-async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Send a byte now and then, for ever: no pause is long."""
-    writer.write(b"HTTP/1.1 200 OK\r\nX: ")
-    while True:
-        writer.write(b"x")
-        await writer.drain()
-        await asyncio.sleep(0.01)
-
-
-async def provisionally(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while True:
-        writer.write(b"HTTP/1.1 102 Processing\r\n\r\n")
-        await writer.drain()
-        await asyncio.sleep(0.01)
-
-
-@pytest.mark.parametrize("how", [slowly, silently, provisionally])
-async def test_a_slow_receiver_is_given_up_in_time(client: Client, hook: Hook, secret: str, settings: Any, how: Any):
-    allow(settings, hook.host, TIMEOUT_SECONDS=0.3)
-    assert (await attempted(client, hook, how)).error == "timeout"
-
-
 async def test_slow_receivers_hold_up_no_others(
     client: Client, other_client: Client, hook: Hook, secret: str, other: Any, settings: Any
 ):
@@ -275,11 +242,6 @@ async def test_a_huge_answer_is_not_read(client: Client, hook: Hook, secret: str
 
     assert (await attempted(client, hook, pour)).state == "sent"
     assert sent < 50
-
-
-@pytest.mark.parametrize("reply", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 1_000_000])
-async def test_what_is_no_answer_is_a_failure(client: Client, hook: Hook, secret: str, reply: bytes):
-    assert (await attempted(client, hook, reply)).error == "broken_off"
 
 
 async def test_nobody_listens_or_the_host_is_unknown(settings: Any, monkeypatch: pytest.MonkeyPatch):
@@ -357,36 +319,28 @@ def test_addresses_that_are_allowed(settings: Any):
         Receiver(f"https://{subdomain}.tenants.example/")
 
 
+INVALID = [
+    *("ftp://hooks.example/", "https:///", "hooks.example", "https://hooks.example /", "https://hooks.example./"),
+    *("https://ada:secret@hooks.example/", "https://evil.example@hooks.example/", "https://[::1]/"),
+    *("https://hooks.example\\@evil.example/", "https://hooks.example#@evil.example/"),
+    *("https://hooks.example/\r\nX: y", "https://hooks.example/\t", "https://hooks.example/" + "x" * 1000),
+    *("https://hooks.example:port/", "https://hooks.example:99999/", "https://.tenants.example/"),
+    *("https://evil.example\\.tenants.example/", "https://evil.example%2f.tenants.example/"),
+    "https://h\u043eoks.example/",  # Cyrillic
+]
+NOT_ALLOWED = [
+    *("https://hooks.example:22/", "https://evil.example/", "https://hooks.example.evil.example/"),
+    *("https://eviltenants.example/", "https://tenants.example/", "https://a.tenants.example:8443/"),
+    "https://127.0.0.1/",
+]
+
+
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
         ("http://hooks.example/", "not_https"),
-        ("ftp://hooks.example/", "invalid_address"),
-        ("https:///", "invalid_address"),
-        ("hooks.example", "invalid_address"),
-        ("https://ada:secret@hooks.example/", "invalid_address"),
-        ("https://evil.example@hooks.example/", "invalid_address"),
-        ("https://hooks.example\\@evil.example/", "invalid_address"),
-        ("https://hooks.example#@evil.example/", "invalid_address"),
-        ("https://hooks.example /", "invalid_address"),
-        ("https://hooks.example/\r\nX: y", "invalid_address"),
-        ("https://hooks.example/\t", "invalid_address"),
-        ("https://h\u043eoks.example/", "invalid_address"),  # Cyrillic
-        ("https://hooks.example:port/", "invalid_address"),
-        ("https://hooks.example:99999/", "invalid_address"),
-        ("https://hooks.example/" + "x" * 1000, "invalid_address"),
-        ("https://hooks.example:22/", "not_allowed"),
-        ("https://hooks.example./", "invalid_address"),
-        ("https://evil.example/", "not_allowed"),
-        ("https://hooks.example.evil.example/", "not_allowed"),
-        ("https://eviltenants.example/", "not_allowed"),
-        ("https://tenants.example/", "not_allowed"),
-        ("https://.tenants.example/", "invalid_address"),
-        ("https://evil.example\\.tenants.example/", "invalid_address"),
-        ("https://evil.example%2f.tenants.example/", "invalid_address"),
-        ("https://a.tenants.example:8443/", "not_allowed"),
-        ("https://127.0.0.1/", "not_allowed"),
-        ("https://[::1]/", "invalid_address"),
+        *((address, "invalid_address") for address in INVALID),
+        *((address, "not_allowed") for address in NOT_ALLOWED),
     ],
 )
 def test_addresses_that_are_refused(settings: Any, address: str, reason: str):
@@ -398,54 +352,19 @@ def test_addresses_that_are_refused(settings: Any, address: str, reason: str):
 
 
 PRIVATE = [
-    "127.0.0.1",
-    "127.8.8.8",
-    "0.0.0.0",  # noqa: S104
-    "10.1.2.3",
-    "172.16.0.1",
-    "192.168.1.1",
-    "169.254.169.254",
-    "100.64.0.1",
-    "100.100.100.200",
-    "168.63.129.16",
-    "192.0.0.192",
-    "192.0.2.1",
-    "198.18.0.1",
-    "224.0.0.1",
-    "240.0.0.1",
-    "255.255.255.255",
-    "::",
-    "::1",
-    "fe80::1",
-    "fe80::1%eth0",
-    "2606:4700::1%1",
-    "fc00::1",
-    "fd00:ec2::254",
-    "fec0::1",
-    "ff02::1",
-    "::ffff:127.0.0.1",
-    "::ffff:10.0.0.1",
-    "::127.0.0.1",
-    "64:ff9b::a9fe:a9fe",
-    "64:ff9b:1::a00:1",
-    "2002:7f00:1::1",
-    "2001::1",
-    "2001:db8::1",
-    "3fff::1",
-    "100::1",
+    *("127.0.0.1", "127.8.8.8", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254"),  # noqa: S104
+    *("100.64.0.1", "100.100.100.200", "168.63.129.16", "192.0.0.192", "192.0.2.1", "198.18.0.1", "224.0.0.1"),
+    *("240.0.0.1", "255.255.255.255", "::", "::1", "fe80::1", "fe80::1%eth0", "2606:4700::1%1", "fc00::1"),
+    *("fd00:ec2::254", "fec0::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::127.0.0.1", "nonsense"),
+    *("64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1", "2002:7f00:1::1", "2001::1", "2001:db8::1", "3fff::1", "100::1"),
     "5f00::1",
-    "nonsense",
 ]
+PUBLIC = ["8.8.8.8", "93.184.215.14", "172.15.0.1", "2606:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"]
 
 
-@pytest.mark.parametrize("address", PRIVATE)
+@pytest.mark.parametrize("address", [*PRIVATE, *PUBLIC])
 def test_private_addresses_are_refused(address: str):
-    assert not is_public(address)
-
-
-def test_public_addresses_are_not():
-    for address in ("8.8.8.8", "93.184.215.14", "172.15.0.1", "2606:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"):
-        assert is_public(address), address
+    assert is_public(address) == (address in PUBLIC)
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
@@ -471,9 +390,7 @@ async def test_a_name_that_leads_to_a_private_address_is_refused(
     assert hook.connections == 0
 
 
-async def test_a_name_is_asked_once_so_that_no_other_answer_counts(
-    hook: Hook, settings: Any, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_name_is_asked_once_so_that_no_other_answer_counts(hook: Hook, settings: Any, monkeypatch: Any):
     allow(settings, f"hooks.example:{hook.port}", TIMEOUT_SECONDS=0.5)
     asked = resolving(monkeypatch, ["192.88.99.1"], ["127.0.0.1"])
     assert await refusal(f"http://hooks.example:{hook.port}/") in ("timeout", "unreachable")
@@ -482,9 +399,7 @@ async def test_a_name_is_asked_once_so_that_no_other_answer_counts(
     assert hook.connections == 0
 
 
-async def test_localhost_is_no_other_machine_and_refused_without_debug(
-    hook: Hook, settings: Any, monkeypatch: pytest.MonkeyPatch
-):
+async def test_localhost_is_no_other_machine_and_refused_without_debug(hook: Hook, settings: Any, monkeypatch: Any):
     settings.DEBUG = False
     assert await refusal(hook.url.replace("http:", "https:")) == "private_address"
     assert hook.connections == 0

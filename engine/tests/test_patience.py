@@ -68,15 +68,6 @@ async def test_what_was_stored_although_the_answer_was_lost_is_stored_once(
         assert (await client.run("Well?"))[-1]["type"] == "RUN_FINISHED"
 
 
-async def test_another_writer_is_still_a_conflict(client: Client):
-    async with half_said(client) as (response, go_on):
-        assert (await client.http.delete("/agent/threads/t1/")).status_code == 204
-        go_on.set()
-        events = await collect(response)
-    assert events[-1]["type"] in ("RUN_ERROR", "RUN_FINISHED")
-    assert (await client.get("threads/t1/")).status_code == 404
-
-
 async def test_a_run_waits_no_longer_than_the_setting_says_and_a_request_not_at_all(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
 ):

@@ -1,5 +1,8 @@
 # ruff: noqa: RUF001
-"""Files that messages name: the model is told of them and reads them, and they stay as long as a thread needs them."""
+"""Files that messages name: how the model reads them, and that they stay as long as a thread needs them.
+
+transcripts/attachments.yaml has which of them it is told of, and when.
+"""
 
 import json
 import re
@@ -14,7 +17,6 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.core.files import File
 from django.core.files.storage import FileSystemStorage
-from django.core.files.uploadedfile import SimpleUploadedFile
 from pydantic_ai import BinaryContent, FunctionToolset, RunContext
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelRequest, UserPromptPart
@@ -28,32 +30,19 @@ from agui.contrib.demo.model import build_demo_model
 from agui.models import Message
 from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
-from agui.testing import Chat, call, fail, say
+from agui.testing import Chat, call, say
 from tests import urls
-from tests.conftest import Client, parts_of, played_by, results_of, run_input, script
+from tests.conftest import Client, body_of, files_in, parts_of, played_by, results_of, script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media")]
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 100
 PDF = b"%PDF-1.7\n" + b"\x00" * 100
 FENCE = re.compile(r"<attachments>\n[^\n]*\n(.*)\n</attachments>", re.DOTALL)
 
 
-@pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return settings.MEDIA_ROOT
-
-
-def files_in(media):
-    return [path.read_bytes() for path in media.rglob("*") if path.is_file()]
-
-
-async def upload(
-    client: Client, content: bytes = b"Hello", name: str = "a.txt", content_type: str = "text/plain"
-) -> dict:
-    file = SimpleUploadedFile(name, content, content_type)
-    response = await client.http.post("/agent/attachments/", {"file": file})
+async def upload(client: Client, *args: Any, **kwargs: Any) -> Any:
+    response = await client.upload(*args, **kwargs)
     assert response.status_code == 201
     return json.loads(response.content)
 
@@ -108,20 +97,6 @@ async def test_the_model_is_told_of_the_files_beside_the_words(client: Client, u
     assert not [data async for data in Message.objects.values_list("data", flat=True) if "<attachments>" in str(data)]
 
 
-@pytest.mark.parametrize("text", ["", " \n\u2003"])
-async def test_files_may_come_without_a_word(client: Client, text: str):
-    file = await upload(client)
-    sent = message(file, text=text)
-    with script(say("Hi")) as model:
-        await client.run(messages=[sent])
-    [told] = prompts(model.requests[0])
-    assert manifest(told) == [row(file)]
-    assert (await client.thread())["messages"][0] == sent
-    response = await client.post(run_input(messages=[{"id": "m1", "role": "user", "content": text}]))
-    assert response.status_code == 422
-    assert "The message is empty" in response.json()["message"]
-
-
 def test_the_words_don_t_depend_on_how_a_database_keeps_json():
     # PostgreSQL sorts the keys by their length.
     told = []
@@ -131,37 +106,6 @@ def test_the_words_don_t_depend_on_how_a_database_keeps_json():
         told.append(attached.with_manifests([new])[0].parts)
     assert told[0] == told[1]
     assert len(told[0]) == 2
-
-
-async def test_they_are_told_with_each_message_of_a_history(client: Client):
-    files = [await upload(client), await upload(client, PNG)]
-    rows = [[row(file)] for file in files]
-    one, two = message(files[0], text="One"), message(files[1], text="Two")
-    with script(fail(RuntimeError("gone")), say("Hi"), say("Hi")) as model:
-        # pydantic-ai joins messages that follow on each other, and their metadata is gone then.
-        await client.run(messages=[one])
-        await client.run(messages=[two])
-        await client.run(messages=[one, {"id": "a1", "role": "assistant", "content": "Hm"}, two], thread="imported")
-    for request in model.requests[1:]:
-        first, said_first, second, said_second = prompts(request)
-        assert (said_first, said_second) == ("One", "Two")
-        assert [manifest(first), manifest(second)] == rows
-    assert "read_attachment" in model.requests[1].tools
-
-
-@pytest.mark.parametrize("reference", ["foreign", "unknown", "broken", {}, 5, None, {"id": 5}, {"id": "\x00"}])
-async def test_references_that_are_not_to_the_user_s_files_are_passed_over(
-    client: Client, other_client: Client, reference
-):
-    mine, foreign = await upload(client), await upload(other_client, name="secret.txt")
-    ids = {"foreign": foreign["id"], "unknown": str(uuid4()), "broken": "x"}
-    reference = {"id": ids[reference]} if isinstance(reference, str) else reference
-    with script(say("1"), say("2")) as model:
-        await client.run(messages=[message(metadata={"attachments": [reference, row(mine), row(mine)]})])
-        await client.run(messages=[message(metadata={"attachments": [reference]})], thread="t2")
-    assert manifest(prompts(model.requests[0])[0]) == [row(mine)]
-    assert prompts(model.requests[1]) == ["Look"]
-    assert [use.attachment_id async for use in AttachmentUse.objects.all()] == [UUID(mine["id"])]
 
 
 NO_REFERENCES: list[Any] = [None, 5, "x", {"id": "x"}, []]
@@ -234,7 +178,7 @@ async def test_a_text_is_read_with_the_right_letters(client: Client, content: by
     assert result["text"] == text
     assert set(result) == {"text", "bytes"}
     response = await client.http.get(file["url"])
-    assert b"".join([chunk async for chunk in response]) == content
+    assert await body_of(response) == content
 
 
 async def test_beyond_the_end_there_is_nothing(client: Client):
@@ -262,15 +206,6 @@ async def test_a_long_text_is_read_page_by_page(client: Client, settings, start:
     assert len(pages) == 3
 
 
-async def test_without_an_id_it_is_the_one_that_was_named_last(client: Client):
-    first, second = await upload(client, b"first"), await upload(client, b"second")
-    with script(say("1"), say("2"), call("read_attachment"), say("3")) as model:
-        await client.run(messages=[message(first)])
-        await client.run(messages=[message(second)])
-        await client.run(messages=[message(first)])
-    assert model.requests[3].tool_results["read_attachment"]["text"] == "first"
-
-
 async def test_the_demo_model_reads_what_came_with_the_words(client: Client):
     file = await upload(client, b"Hello from a file")
     with played_by(build_demo_model(pace_seconds=0)):
@@ -278,18 +213,9 @@ async def test_the_demo_model_reads_what_came_with_the_words(client: Client):
     assert "Hello from a file" in "".join(event.get("delta", "") for event in events)
 
 
-@pytest.mark.parametrize("whose", ["another's", "nobody's", "no id", "", "\x00"])
-async def test_what_is_not_the_user_s_is_unknown(client: Client, other_client: Client, whose: str):
-    ids = {"another's": (await upload(other_client))["id"], "nobody's": str(uuid4())}
-    with script(call("read_attachment", _id="c1", attachment_id=ids.get(whose, whose)), say("ok")) as model:
-        await client.run(messages=[message(await upload(client))])
-    result = results_of(model.requests[1])["c1"]
-    assert (result.outcome, result.content) == ("failed", "There is no such attachment.")
-
-
 async def test_a_file_that_can_not_be_read_is_said_to_be(client: Client, media, settings):
     file = await upload(client, b"Hello")
-    [path] = [path for path in media.rglob("*") if path.is_file()]
+    [path] = files_in(media)
     path.write_bytes(b"He")  # A text that was cut off on disk has an end
     assert (await read(client, file)).content["text"] == "He"
     assert (await read(client, file, offset=2)).content == {"text": "", "bytes": 5}
@@ -329,19 +255,6 @@ async def test_no_more_is_read_than_is_used_and_not_on_the_event_loop(client: Cl
     assert "108 bytes" in result.content
 
 
-async def test_the_tool_is_there_only_for_conversations_with_files(client: Client):
-    theirs = {"name": "read_attachment", "description": "Mine", "parameters": {"type": "object", "properties": {}}}
-    with script(say("1"), say("2"), say("3")) as model:
-        await client.run("Hi")
-        await client.run(messages=[message(await upload(client))])
-        await client.run("And now?")
-        events = await client.run("Hi", tools=[theirs])
-    assert ["read_attachment" in request.tools for request in model.requests] == [False, True, True]
-    assert events[-1]["code"] == "tool_name_conflict"
-    # The catalog lists the project's tools only. This one is the engine's own: its name is its label.
-    assert "read_attachment" not in str(json.loads((await client.get("tools/")).content))
-
-
 @pytest.mark.parametrize("where", ["registry", "toolset"])
 async def test_the_project_s_tool_of_that_name_wins(where: str):
     def read_attachment(attachment_id: str) -> str:
@@ -351,10 +264,8 @@ async def test_the_project_s_tool_of_that_name_wins(where: str):
     registry, toolset = ToolRegistry(), FunctionToolset()
     registry.add(read_attachment) if where == "registry" else toolset.add_function(read_attachment)
     agent = build_agent(registry, AgentConfig(model=TestModel(), toolsets=[toolset]))
-    assert (
-        '{"read_attachment":"mine a"}'
-        in (await agent.run("Hi", deps=AgentDeps(None, "t1", "r1", attachments=[{}]))).output
-    )
+    told = await agent.run("Hi", deps=AgentDeps(None, "t1", "r1", attachments=[{}]))
+    assert '{"read_attachment":"mine a"}' in told.output
 
 
 # --- They stay as long as a thread needs them
@@ -375,29 +286,20 @@ async def test_files_go_with_the_last_thread_that_needs_them(client: Client, use
     await client.http.delete("/agent/threads/t1/")
     await client.http.delete("/agent/threads/t2/")
     assert {str(pk) async for pk in Attachment.objects.values_list("pk", flat=True)} == {both["id"], free["id"]}
-    assert sorted(files_in(media)) == [PDF, b"Hello"]
+    assert sorted(path.read_bytes() for path in files_in(media)) == [PDF, b"Hello"]
     assert sorted([use.thread_id async for use in AttachmentUse.objects.all()]) == ["t3", "t4"]
     await AttachmentUse.objects.filter(thread_id="t4").adelete()
     await client.http.delete("/agent/threads/t3/")
-    assert files_in(media) == [PDF]
+    assert [path.read_bytes() for path in files_in(media)] == [PDF]
     assert not await AttachmentUse.objects.aexists()
-
-
-async def test_a_file_that_two_uploads_share_stays_for_the_other(client: Client, media):
-    first, twin = await upload(client), await upload(client, name="twin.txt")
-    with script(say("1")):
-        await client.run(messages=[message(first)])
-    await client.http.delete("/agent/threads/t1/")
-    assert (await read(client, twin)).content["text"] == "Hello"
 
 
 async def test_a_thread_of_the_same_id_in_another_s_session_keeps_its_files(client: Client, settings, media):
     settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
     visitors = [Client(None, "/open/"), Client(None, "/open/")]
     for visitor in visitors:
-        response = await visitor.http.post("/open/attachments/", {"file": SimpleUploadedFile("a.txt", b"Hello")})
         with script(say("Hi")):
-            await visitor.run(messages=[message(json.loads(response.content))])
+            await visitor.run(messages=[message(await upload(visitor))])
     assert await AttachmentUse.objects.acount() == len(files_in(media)) == 2
     await visitors[0].http.delete("/open/threads/t1/")
     assert await AttachmentUse.objects.acount() == len(files_in(media)) == 1
@@ -438,27 +340,21 @@ async def empty_file(user: Any) -> str:
     return str(row.pk)
 
 
-class Ctx:
-    def __init__(self, scope: str, *ids: str) -> None:
-        self.deps = SimpleNamespace(scope=scope, attachments=[{"id": one} for one in ids])
+def context(scope: str, *ids: str) -> Any:
+    return SimpleNamespace(deps=SimpleNamespace(scope=scope, attachments=[{"id": one} for one in ids]))
 
 
 async def test_a_tool_reads_files_of_its_user_only(user, client: Client, other):
     first, second = await upload(client, b"one", "1.txt"), await upload(client, PNG, "2.png")
     read = sync_to_async(read_file)
-    own = Ctx(f"user:{user.pk}", first["id"], second["id"])
+    own = context(f"user:{user.pk}", first["id"], second["id"])
     file = await read(own, first["id"])
-    assert (file.id, file.name, file.media_type, file.data, file.text) == (
-        first["id"],
-        "1.txt",
-        "text/plain",
-        b"one",
-        "one",
-    )
+    about = (file.id, file.name, file.media_type, file.data, file.text)
+    assert about == (first["id"], "1.txt", "text/plain", b"one", "one")
     assert (await read(own)).data == PNG
-    foreign = [Ctx(f"user:{other.pk}"), Ctx("session:x"), Ctx("")]
+    foreign = [context(f"user:{other.pk}"), context("session:x"), context("")]
     asked = [(ctx, first["id"]) for ctx in foreign] + [(own, one) for one in ("", "x", str(uuid4()), f"{first['id']}0")]
-    for ctx, attachment_id in [*asked, (Ctx(f"user:{user.pk}"), None)]:
+    for ctx, attachment_id in [*asked, (context(f"user:{user.pk}"), None)]:
         with pytest.raises(ToolFailed, match="There is no such attachment"):
             await read(ctx, attachment_id)
     await Attachment.objects.filter(pk=first["id"]).aupdate(file="attachments/gone.txt")

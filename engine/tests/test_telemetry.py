@@ -124,12 +124,8 @@ async def test_a_run_is_one_tree_of_spans_below_the_request_that_asked(client: C
     assert agent.parent.span_id == root.context.span_id
     inner = {name for name, span in spans.items() if span.parent.span_id == agent.context.span_id}
     assert inner >= {"chat scripted", "execute_tool echo"}
-    assert dict(root.attributes) == {
-        "agui.run.id": str(run.pk),
-        "gen_ai.conversation.id": "t7",
-        "user.id": str(client.user.pk),
-        "agui.run.status": "finished",
-    }
+    about = {"agui.run.id": str(run.pk), "agui.run.status": "finished", "user.id": str(client.user.pk)}
+    assert dict(root.attributes) == {"gen_ai.conversation.id": "t7", **about}
 
 
 async def test_without_a_traceparent_each_run_is_a_trace_of_its_own_and_measured(client: Client, exported, caplog):
@@ -148,22 +144,20 @@ async def test_without_a_traceparent_each_run_is_a_trace_of_its_own_and_measured
     assert [record for record in caplog.records if record.name.startswith("opentelemetry")] == []
 
 
-async def test_nothing_that_is_said_is_exported(client: Client, exported):
-    with script(call("echo", text="sesame-argument"), call("broken"), say("sesame-answer")):
-        await client.run("sesame-prompt", context=[{"description": "page", "value": "sesame-page"}])
-    with script(fail(RuntimeError("sesame-error"))):
-        await client.run("sesame-prompt")
-    told = exported.text()
+@pytest.mark.parametrize("is_wanted", [False, True])
+async def test_what_is_said_is_exported_only_if_the_project_wants_it(client: Client, settings, is_wanted):
+    with exporting(settings, CONTENT=is_wanted) as seen:
+        with script(call("echo", text="sesame-argument"), call("broken"), say("sesame-answer")):
+            await client.run("sesame-prompt", context=[{"description": "page", "value": "sesame-page"}])
+        with script(fail(RuntimeError("sesame-error"))):
+            await client.run("sesame-prompt")
+        told = seen.text()
     assert "execute_tool broken" in told
-    assert "sesame" not in told
-    assert "hunter2" not in told  # What the tool's exception says
-
-
-async def test_what_is_said_is_exported_if_the_project_wants_it(client: Client, settings):
-    with exporting(settings, CONTENT=True) as seen, script(call("echo", text="sesame-argument"), say("sesame-answer")):
-        await client.run("sesame-prompt")
-    for word in ("sesame-prompt", "sesame-argument", "sesame-answer"):
-        assert word in "".join(span.to_json() for span in seen.exporter.get_finished_spans())
+    if is_wanted:
+        assert all(word in told for word in ("sesame-prompt", "sesame-argument", "sesame-answer"))
+    else:
+        assert "sesame" not in told
+        assert "hunter2" not in told  # What the tool's exception says
 
 
 async def test_an_error_tells_its_trace_to_the_client_and_to_the_log(client: Client, exported, caplog):

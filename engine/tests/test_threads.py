@@ -1,4 +1,4 @@
-"""What deletes threads beside their users, and paths that were not sent as such. (threads.yaml has the rest.)"""
+"""Deletions of threads, odd paths, and searches. (threads.yaml and marks.yaml have the rest about threads.)"""
 
 import asyncio
 import json
@@ -6,10 +6,17 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from django.db import connection
 from django.test.client import FakePayload
+from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 
+from agui.blocking.executor import in_database
+from agui.http.excerpts import EXCERPT_CHARS, excerpt_of
 from agui.models import Message, Run, get_conversation_model
+from agui.stores import search
+from agui.stores.base import search_words
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
 from tests.conftest import Client, run_input, script
@@ -34,14 +41,6 @@ async def send(client: Client, method: str, path: str, body: Any = None) -> Any:
         headers=[(name.encode(), value.encode()) for name, value in headers.items()],
         _body_file=FakePayload(data),
     )
-
-
-async def test_a_deleted_user_leaves_nothing(client: Client):
-    with script(say("Hi")):
-        await client.run("Hi")
-    await client.user.adelete()
-    for model in (Thread, Message, Run):
-        assert not await model.objects.aexists()
 
 
 @pytest.mark.parametrize("store", ["ModelConversationStore", "DjangoSessionConversationStore"])
@@ -89,3 +88,77 @@ async def test_a_line_feed_is_no_id(client: Client):
     """Django's paths have no line feeds."""
     for method, path in [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("GET", "events/"), ("POST", "cancel/")]:
         assert (await send(client, method, f"threads/%0A/{path}", {"title": "Mine"})).status_code in (400, 404)
+
+
+async def test_a_run_of_a_dead_process_does_not_run(client: Client):
+    with script(say("Fine.")):
+        await client.run("Hello")
+    await Run.objects.aupdate(status=Run.Status.RUNNING, seen_at="2020-01-01T00:00Z")
+    [row] = (await client.get("threads/")).json()["threads"]
+    assert not row["running"]
+
+
+@pytest.mark.parametrize("name", ["pinned", "archived"])
+def test_the_database_fills_the_columns_of_marks_for_older_processes(name: str):
+    assert Thread._meta.get_field(name).has_db_default()
+
+
+# --- Searches
+
+FILLER = "Nothing of interest stands here. " * 20
+
+
+async def test_a_very_long_message_is_not_read(client: Client, monkeypatch):
+    monkeypatch.setattr(search, "MAX_DATA_CHARS", 1000)
+    with script(say("Fine.")):
+        await client.run(f"{FILLER}Cherries. {FILLER}{FILLER}", thread="a")
+    [hit] = (await client.get("threads/?q=Cherries")).json()["threads"]
+    assert "cherries." in hit["excerpt"]  # as a search reads it
+    assert hit["excerpt"][0] == hit["excerpt"][-1] == "…"
+    assert len(hit["excerpt"]) <= EXCERPT_CHARS + 2
+    assert hit["message_id"] == (await client.thread("a"))["messages"][0]["id"]
+    ids = [message.pk async for message in Message.objects.all()]
+    rows = await in_database(lambda: list(search._read(ids, ["cherries"])))
+    assert all(len(row["text"]) <= 1000 and len(row["piece"]) <= search.PIECE_CHARS for row in rows)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("threads", [1, 20])
+async def test_the_hits_of_a_page_cost_two_queries(threads):
+    for number in range(threads):
+        turn = [ModelRequest([UserPromptPart("A question")]), ModelResponse([TextPart("Yes")])]
+        thread = Conversation(conversation_id=str(number), messages=turn)
+        await ModelConversationStore().save(thread, scope="alice")
+    statements: list[str] = []
+
+    def note(execute: Any, sql: str, *rest: Any) -> Any:
+        statements.append(sql)
+        return execute(sql, *rest)
+
+    def find() -> Any:
+        with connection.execute_wrapper(note):
+            return search.find_matches([str(number) for number in range(threads)], ["question"], "alice")
+
+    assert len(await in_database(find)) == threads
+    assert len(statements) == 2
+    assert await ModelConversationStore().matches(["0"], "question", scope="bob") == {}
+
+
+GREEK = "alpha beta gamma delta "
+
+
+@pytest.mark.parametrize(
+    ("text", "q", "excerpt"),
+    [
+        ("Die Straße ist lang", "STRASSE", "Die Straße ist lang"),
+        ("ﬁnal words", "final", "ﬁnal words"),
+        ("one", "two", ""),
+        ("x" * 500 + "needle" + "y" * 500, "needle", "…" + "x" * 40 + "needle" + "y" * 74 + "…"),
+        ("ﬃ" * 500 + "NEEDLE" + "ﬃ" * 500, "needle", "…" + "ﬃ" * 40 + "NEEDLE" + "ﬃ" * 74 + "…"),
+        ("a\n\n  b\x00", "b", "a b\ufffd"),
+    ],
+)
+def test_excerpts(text: str, q: str, excerpt: str):
+    assert excerpt_of(text, search_words(q)) == excerpt
+    between_words = excerpt_of(GREEK * 10 + "needle " + GREEK * 10, ["needle"])
+    assert set(between_words.strip("…").split()) == {"needle", *GREEK.split()}

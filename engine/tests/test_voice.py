@@ -138,21 +138,16 @@ async def test_recordings_count_for_throttles_and_budgets(client: Client, settin
     assert (response.status_code, json.loads(response.content)["error"]) == (429, "budget_exceeded")
 
 
-async def test_clients_are_told_that_somebody_listens(client: Client, settings):
-    settings.AGUI = {"VOICE": {"URL": "http://ear"}}
-    assert json.loads((await client.get("capabilities/")).content)["custom"]["transcription"] is True
-    settings.AGUI = {}
-    assert "transcription" not in json.loads((await client.get("capabilities/")).content).get("custom", {})
-
-
-def test_chat_is_told_that_somebody_listens(settings):
+async def test_clients_and_the_chat_are_told_that_somebody_listens(client: Client, settings):
     patterns = [*urls.urlpatterns, path("login/", LoginView.as_view(), name="login")]
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
     settings.AGUI, settings.USE_THOUSAND_SEPARATOR = {"VOICE": {"URL": "http://ear", "MAX_BYTES": 20_000}}, True
+    assert (await client.get("capabilities/")).json()["custom"]["transcription"] is True
     attributes = render_to_string("agui/attributes.html")
     assert 'data-transcribe-url="/agent/transcribe/"' in attributes
     assert 'data-max-recording-bytes="20000"' in attributes
     settings.AGUI = {}
+    assert "transcription" not in (await client.get("capabilities/")).json().get("custom", {})
     attributes = render_to_string("agui/attributes.html")
     assert "transcribe" not in attributes
     assert "recording" not in attributes

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from django.apps import apps
-from pydantic import SecretStr
+from pydantic import BaseModel, Field, SecretStr
 from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry, RunContext, Tool
 from pydantic_ai.capabilities import ProcessHistory
 
@@ -82,6 +82,34 @@ def make_mentions() -> Agent:
     # By its name, as conftest.py takes an import for a part that all transcripts need.
     records = import_module(f"{apps.get_app_config('agui_mentions').name}.records")
     return urls.registry, {"capabilities": [records.Mentions(lambda user, text: [])]}
+
+
+@agent("shows documents")
+def make_showing() -> Agent:
+    show_document = import_module(f"{apps.get_app_config('agui_documents').name}.show").show_document
+    registry = ToolRegistry()
+
+    @tool(registry)
+    async def show(
+        ctx: Context, id: str, content: Any = "", about: dict[str, Any] | None = None, more: tuple[str, ...] = ()
+    ) -> str:
+        """Show a document, and more of its text."""
+        document = await show_document(ctx, id, content, **(about or {}))
+        for text in more:
+            await document.append(text)
+        return "shown"
+
+    return registry, {}
+
+
+@agent("suggests what to say next")
+def make_suggesting(**options: Any) -> Agent:
+    follow_ups = import_module(f"{apps.get_app_config('agui_suggestions').name}.follow_ups")
+    return urls.registry, {"capabilities": [follow_ups.FollowUps(**options)]}
+
+
+AGENTS["suggests two things to say next"] = lambda: make_suggesting(count=2)
+AGENTS["suggests in no time"] = lambda: make_suggesting(timeout_seconds=0.05)
 
 
 # --- Orders that are cancelled, paid and changed
@@ -188,6 +216,33 @@ deletes("deletes all rows", "Delete all rows?")
 deletes("deletes a number", kind=float)
 deletes("deletes a number or a text", kind=int | str)
 deletes("deletes a list", kind=list[int])
+
+
+# --- A tool with defaults
+
+
+class Address(BaseModel):
+    street: str
+    country: str = "DE"
+    tags: list[str] = Field(default_factory=lambda: ["home"])
+
+
+def make_sending(**options: Any) -> Agent:
+    registry = ToolRegistry()
+
+    @tool(registry, confirm="Really send it?", summary="Send a letter", **options)
+    def send(ctx: Context, to: Address, body: str = "Dear Sir or Madam", copies: int = 1) -> str:
+        """Send a letter."""
+        if not options and not ctx.tool_call_approved:
+            raise ApprovalRequired({"scope": "all"})
+        effects.append(f"{to.country}: {body}")
+        return "sent"
+
+    return registry, {}
+
+
+AGENTS["sends letters, and asks from within"] = make_sending
+AGENTS["sends letters, and asks before"] = lambda: make_sending(destructive=True)
 
 
 # --- Tools for MCP clients

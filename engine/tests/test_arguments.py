@@ -1,5 +1,9 @@
-"""Arguments whose schema says that they are secret: hidden in the audit trail, in the admin, and by the page."""
+"""What is told of a call's arguments: secret ones are hidden in the audit trail, in the admin, and by the page.
 
+transcripts/definitions.yaml has what a question says of them.
+"""
+
+import json
 from typing import Annotated, Any
 
 import pytest
@@ -13,8 +17,9 @@ from agui.models import AuditRecord, get_conversation_model
 from agui.testing import call, say
 from agui.tools.redaction import redact_text
 from agui.tools.secret_arguments import REDACTED, hide, secret_paths
-from tests.conftest import Client, decision
+from tests.conftest import Client, body_of, decision
 from tests.test_work import Pauses
+from tests.transcript_tools import AGENTS, effects
 
 Thread = get_conversation_model()
 
@@ -88,18 +93,29 @@ async def check_transcript() -> None:
     assert REDACTED in line.arguments
 
 
-async def test_the_page_is_told_what_to_hide(client: Client, mount):
-    registry = locks()
+async def test_after_an_edited_approval_all_records_have_the_arguments_that_ran(client: Client, mount: Any):
+    client.user.first_name = "Ada"
+    await client.user.asave()
+    registry, _ = AGENTS["deletes a row"]()
+    mount(registry, call("delete", row=3, _id="c1"), say("Done."))
+    await client.run("Go")
+    events = await client.run(resume=[decision("c1", editedArgs={"row": 4})])
+    assert effects == ["deleted 4"]
+    streamed = next(event for event in events if event["type"] == "TOOL_CALL_RESULT")["metadata"]
+    assert (json.loads(streamed["editedArguments"]), streamed["editedBy"]) == ({"row": 4}, "Ada")
 
-    @tool(registry)
-    def plain(name: str) -> str:
-        """Say it."""
-        return name
+    stored = next(one for one in (await client.thread())["messages"] if one["role"] == "tool")
+    assert stored["metadata"] == streamed
+    export = await client.get("export/")
+    document = json.loads(await body_of(export))
+    told = [one for entry in document["threads"][0]["entries"] for one in entry["messages"] if one["role"] == "tool"]
+    assert told[0]["metadata"] == streamed
+    [record] = document["tool_calls"]
+    assert (record["arguments"], record["proposed"], record["approved_by"]) == ({"row": 4}, {"row": 3}, "Ada")
 
-    mount(registry)
-    unlock, other = (await client.get("tools/")).json()
-    assert ["door", "code"] in unlock["secrets"]
-    assert "secrets" not in other
+    thread = await Thread.objects.aget()
+    line = next(one for one in (await sync_to_async(read_transcript)(thread.head)).lines if one.kind == "tool")
+    assert (json.loads(line.arguments), line.changed_by) == ({"row": 4}, "Ada")
 
 
 # --- What it costs: a client may write the schema of a tool, and change the arguments
