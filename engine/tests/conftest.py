@@ -140,7 +140,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def named_parts(test: Path) -> set[str]:
     """The parts that a file of tests names, or one that it imports from, or a recipe that it pastes."""
     text = test.read_text()
-    text += "".join(read_recipes()[name] for name in re.findall(r'\bpaste\("(.+?)"\)', text))
+    text += "".join(recipe for name, recipe in read_recipes().items() if f'"{name}"' in text)
     named = set(re.findall(r"\bagui\.contrib(?:\.| import )(\w+)", text))
     named |= {part for part, words in USED.items() if re.search(words, text)}
     for other in re.findall(r"^from tests\.(?!conftest)(\w+) import", text, re.MULTILINE):

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from django.apps import apps
 from pydantic import SecretStr
-from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry, RunContext, Tool
+from pydantic_ai import ApprovalRequired, CallDeferred, FunctionToolset, ModelRetry, RunContext, Tool
 from pydantic_ai.capabilities import ProcessHistory
 
 from agui import AgentDeps, Question, ToolRegistry, tool
@@ -85,6 +86,29 @@ def make_mentions() -> Agent:
     # By its name, as conftest.py takes an import for a part that all transcripts need.
     records = import_module(f"{apps.get_app_config('agui_mentions').name}.records")
     return urls.registry, {"capabilities": [records.Mentions(lambda user, text: [])]}
+
+
+# --- Many tools
+
+
+def numbered(count: int, toolsets: Any = (), **more: dict[str, Any]) -> Agent:
+    """Tools `number_0` and so on, and others with their options."""
+    registry = ToolRegistry()
+    for number in range(count):
+        registry.add(lambda: "done", name=f"number_{number}", description=f"Do thing {number}.")
+    for name, options in more.items():
+        registry.add(lambda: "done", name=name, description=f"Do the {name} thing.", **options)
+    return registry, {"toolsets": toolsets}
+
+
+AGENTS |= {f"{count} tools": partial(numbered, count) for count in (3, 4, 40, 41, 100)}
+AGENTS |= {
+    "2 tools and a rare one": partial(numbered, 2, rare={"defer_loading": True}),
+    "50 tools and a frequent one": partial(numbered, 50, frequent={"defer_loading": False}),
+    "2 tools and one of a toolset": lambda: numbered(2, [looking_up("lookup")]),
+    "3 tools and a hidden one": partial(numbered, 3, hidden={"permission": "users.view_user"}),
+    "2 tools and one that destroys": partial(numbered, 2, destroy={"destructive": True}),
+}
 
 
 # --- Orders that are cancelled, paid and changed
@@ -191,6 +215,23 @@ deletes("deletes all rows", "Delete all rows?")
 deletes("deletes a number", kind=float)
 deletes("deletes a number or a text", kind=int | str)
 deletes("deletes a list", kind=list[int])
+
+
+@agent("jobs elsewhere")
+def make_jobs() -> Agent:
+    registry = ToolRegistry()
+
+    @tool(registry)
+    def train(name: str) -> str:
+        """Train a model, which takes hours."""
+        raise CallDeferred({"job": f"job of {name}"})
+
+    @tool(registry)
+    def train_to(accuracy: float) -> str:
+        """Train a model to an accuracy."""
+        raise CallDeferred({"response_schema": {"type": "object", "required": ["accuracy"]}})
+
+    return registry, {}
 
 
 # --- Tools for MCP clients
