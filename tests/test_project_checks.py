@@ -13,7 +13,7 @@ from projects import make, program, replace
 from test_engine import files, replace_example, run_engine_tests
 
 pytestmark = pytest.mark.engine
-OF_THE_MODEL = files("test_agent.py", "test_checks.py", "test_conf.py", "test_demo.py", "test_providers.py")
+OF_THE_MODEL = files("test_agent.py", "test_checks.py", "test_conf.py", "test_demo.py", "test_llm.py")
 PRODUCTION = {"DEBUG": "0", "SECRET_KEY": "x" * 25 + "abcdefghijklmnopqrstuvwxyz", "ALLOWED_HOSTS": "example.com"}
 
 

@@ -143,7 +143,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def named_parts(test: Path) -> set[str]:
     """The parts that a file of tests names, or one that it imports from, or a recipe that it pastes."""
     text = test.read_text()
-    text += "".join(read_recipes()[name] for name in re.findall(r'\bpaste\("(.+?)"\)', text))
+    text += "".join(recipe for name, recipe in read_recipes().items() if f'"{name}"' in text)
     named = set(re.findall(r"\bagui\.contrib(?:\.| import )(\w+)", text))
     named |= {part for part, words in USED.items() if re.search(words, text)}
     for other in re.findall(r"^from tests\.(?!conftest)(\w+) import", text, re.MULTILINE):
@@ -218,10 +218,6 @@ class Client:
         messages = [message for message in (await self.thread(thread))["messages"] if message.get("content")]
         signs = [f"{message['role']}: " if message["role"] != "user" else "" for message in messages]
         return [sign + message["content"] for sign, message in zip(signs, messages, strict=True)]
-
-
-async def body_of(response: Any) -> bytes:
-    return b"".join([chunk async for chunk in response])
 
 
 async def body_of(response: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,25 +34,19 @@ def modules_of(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder.parent).as_posix(): path.read_text() for path in modules}
 
 
-def sources() -> dict[str, str]:
-    return modules_of(ELEMENT)
-
-
-def all_joined() -> dict[str, str]:
-    return flatten(sources(), "agui/agui-chat.js", map(modules_of, PARTS))
+SOURCES = modules_of(ELEMENT)
+JOINED = flatten(SOURCES, "agui/agui-chat.js", map(modules_of, PARTS))
 
 
 def test_the_elements_modules_can_all_be_joined():
-    joined = flatten(sources(), "agui/agui-chat.js")
-    assert joined
     # The one file that the page names needs no other to begin.
-    assert not re.findall(r"^import .*", joined["agui/agui-chat.js"], re.MULTILINE)
-    assert not re.findall(r"^export const .*, \w+ = ", "".join(sources().values()), re.MULTILINE)
+    assert not re.findall(r"^import .*", JOINED["agui/agui-chat.js"], re.MULTILINE)
+    assert not re.findall(r"^export const .*, \w+ = ", "".join(SOURCES.values()), re.MULTILINE)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the minifier is installed on Linux")
 def test_all_modules_and_styles_can_be_minified(caplog: pytest.LogCaptureFixture):
-    files = {**all_joined(), **{path.name: path.read_text() for path in ELEMENT.glob("*.css")}}
+    files = {**JOINED, **{path.name: path.read_text() for path in ELEMENT.glob("*.css")}}
     for name, text in files.items():
         short = minified(name, text)
         assert "/*" not in short
@@ -103,14 +97,13 @@ def test_small_modules_are_copied_unless_they_keep_state():
 
 
 def test_modules_of_the_engines_parts_are_files_of_their_own_that_use_what_the_page_has():
-    joined = all_joined()
-    page = joined["agui/agui-chat.js"].splitlines()
-    exported = set(re.findall(r"^export (.*)$", "".join(sources().values()), re.MULTILINE)) & set(page)
+    page = JOINED["agui/agui-chat.js"].splitlines()
+    exported = set(re.findall(r"^export (.*)$", "".join(SOURCES.values()), re.MULTILINE)) & set(page)
     assert any(line.startswith("function h(") for line in exported)
     takes_h = re.compile(r'^const \{ .*\bh\b.* \} = globalThis\[Symbol.for\("agui"\)\];$', re.MULTILINE)
     for folder in PARTS:
         for path in folder.glob("*.js"):
-            text = joined[f"{folder.name}/{path.name}"]
+            text = JOINED[f"{folder.name}/{path.name}"]
             assert not exported & set(text.splitlines()), path
             assert bool(takes_h.search(text)) == bool(re.search(r"\bh\(", text)), path
             imported = re.findall(r'^import .* from "(.*)/.*";', text, re.MULTILINE)
@@ -118,11 +111,12 @@ def test_modules_of_the_engines_parts_are_files_of_their_own_that_use_what_the_p
 
 
 @pytest.fixture
-def weather() -> Iterator[dict[str, str]]:
+def weather(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A chat, and what the part of somebody else has in its folder."""
     modules = {"activity:map": "weather/map.js", "activity:gone": "weather/gone.js"}
     part = SimpleNamespace(name="weather", label="weather", page_modules=modules)
-    files = {
+    monkeypatch.setattr(parts, "installed", lambda: (part,))
+    return {
         "agui/agui-chat.js": 'import { a } from "./shared.js";\nexport const load = () => import("./later.js");\n'
         "// why\nexport const chat = a;\n",
         "agui/shared.js": SHARED,
@@ -133,19 +127,14 @@ def weather() -> Iterator[dict[str, str]]:
         "weather/line.js": "export const line = 2;\nexport const width = 2;\n",
         "weather/script.js": "// A script, not a module\nvar line = 1;\n",
     }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "installed", lambda: (part,))
-        yield files
 
 
 def chat_and_part(weather: dict[str, str]) -> list[dict[str, str]]:
     return [{name: text for name, text in weather.items() if name.startswith(folder)} for folder in ("agui", "weather")]
 
 
-def test_a_module_of_somebody_elses_part_is_joined_and_has_no_second_copy_of_the_pages(
-    tmp_path: Path, settings: Any, weather: dict[str, str]
-):
-    texts = processed(tmp_path, weather)
+def test_a_module_of_somebody_elses_part_is_joined_and_has_no_second_copy_of_the_pages(collected, weather):
+    texts = collected(weather)
     drawn = texts["weather/map.js"]
     assert 'globalThis[Symbol.for("agui")]' in drawn
     assert "shared" not in drawn
@@ -157,7 +146,7 @@ def test_a_module_of_somebody_elses_part_is_joined_and_has_no_second_copy_of_the
     assert texts["weather/script.js"] == weather["weather/script.js"]
 
 
-def test_two_modules_that_no_other_one_imports_may_export_one_name(weather: dict[str, str]):
+def test_two_modules_that_no_other_one_imports_may_export_one_name(weather):
     chat, part = chat_and_part(weather)
     part["weather/wind.js"] = 'import { line } from "./line.js";\nexport const view = () => [line];\n'
     joined = flatten(chat, "agui/agui-chat.js", [part])
@@ -174,14 +163,10 @@ def test_two_modules_that_no_other_one_imports_may_export_one_name(weather: dict
         "export const width = 1;\n",  # as a module does that it imports
     ],
 )
-def test_a_part_that_is_written_otherwise_leaves_the_others_joined(
-    line: str, weather: dict[str, str], caplog: pytest.LogCaptureFixture
-):
+def test_a_part_that_is_written_otherwise_leaves_the_others_joined(line, weather, caplog):
     chat, part = chat_and_part(weather)
-    other = {"sea/map.js": 'import { a } from "../agui/shared.js";\nexport const view = () => a;\n'}
-    joined = flatten(chat, "agui/agui-chat.js", [part, other])
-    assert {"weather/map.js", "sea/map.js"} <= joined.keys()
     part["weather/map.js"] = line + part["weather/map.js"]
+    other = {"sea/map.js": 'import { a } from "../agui/shared.js";\nexport const view = () => a;\n'}
     joined = flatten(chat, "agui/agui-chat.js", [part, other])
     assert not [name for name in joined if name.startswith("weather/")]
     assert joined["agui/agui-chat.js"].startswith("export const")
@@ -192,28 +177,27 @@ def test_a_part_that_is_written_otherwise_leaves_the_others_joined(
 JOIN = 'import { a } from "../agui/shared.js";\nexport const join = () => [a, import("./deep.js")];\n'
 
 
-def test_what_every_page_loads_of_parts_comes_in_the_pages_file(tmp_path: Path, settings: Any, weather: dict[str, str]):
-    two = [("weather", "composer:weather"), ("sea", "answer:sea")]
-    added = [
-        SimpleNamespace(name=f"agui.contrib.{folder}", label=folder, page_modules={place: f"{folder}/join.js"})
-        for folder, place in two
-    ]
-    added.append(SimpleNamespace(name="other", label="other", page_modules={"composer:other": "weather/join.js"}))
-    for folder, _ in two:
+def test_what_every_page_loads_of_parts_comes_in_the_pages_file(collected, weather, monkeypatch):
+    places = {"composer:weather": "weather", "answer:sea": "sea", "composer:other": "weather"}
+    added = []
+    for place, folder in places.items():
+        modules = {place: f"{folder}/join.js"}
+        is_ours = place != "composer:other"
+        name = f"agui.contrib.{folder}" if is_ours else "other"
+        added.append(SimpleNamespace(name=name, label=name.rpartition(".")[2], page_modules=modules))
         weather |= {f"{folder}/join.js": JOIN, f"{folder}/deep.js": "export const deep = 1;\n"}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "installed", lambda: added)
-        page = processed(tmp_path, weather)["agui/agui-chat.js"]
+    monkeypatch.setattr(parts, "installed", lambda: added)
+    page = collected(weather)["agui/agui-chat.js"]
     # Both export one name, and find their neighbours from the page's folder.
-    for folder, place in two:
+    for place in ("composer:weather", "answer:sea"):
         # The last module makes the element, which looks for them at once.
         assert 0 < page.index(f'["{place}"]=(()=>') < page.index('Symbol.for("agui")]=')
-        assert re.search(rf'import\("\.\./{folder}/deep\.[0-9a-f]{{12}}\.js"\)', page)
+        assert re.search(rf'import\("\.\./{places[place]}/deep\.[0-9a-f]{{12}}\.js"\)', page)
     assert "composer:other" not in page
 
 
-def test_a_module_that_shares_another_one_with_its_part_stays_a_file_of_its_own(weather: dict[str, str]):
-    chat = {name: text for name, text in weather.items() if name.startswith("agui/")}
+def test_a_module_that_shares_another_one_with_its_part_stays_a_file_of_its_own(weather):
+    chat, _ = chat_and_part(weather)
     part = {"weather/line.js": "export const line = 2;\n"}
     part["weather/join.js"] = 'import { line } from "./line.js";\nexport const join = () => line;\n'
     at_once = {"composer:weather": "weather/join.js", "answer:weather": "weather/nowhere.js"}
@@ -222,11 +206,9 @@ def test_a_module_that_shares_another_one_with_its_part_stays_a_file_of_its_own(
     assert "export const" in joined["weather/join.js"]
 
 
-def test_a_part_that_is_written_otherwise_is_served_with_its_imports(
-    tmp_path: Path, settings: Any, weather: dict[str, str]
-):
+def test_a_part_that_is_written_otherwise_is_served_with_its_imports(collected, weather):
     weather["weather/map.js"] += "export default class {}\n"
-    texts = processed(tmp_path, weather)
+    texts = collected(weather)
     assert re.search(r"\./line\.[0-9a-f]{12}\.js", texts["weather/map.js"])
     assert re.search(r"\.\./agui/shared\.[0-9a-f]{12}\.js", texts["weather/map.js"])
     assert "globalThis" in texts["agui/agui-chat.js"]
@@ -235,44 +217,41 @@ def test_a_part_that_is_written_otherwise_is_served_with_its_imports(
 # --- What `collectstatic` writes
 
 
-def processed(directory: Path, files: dict[str, str]) -> dict[str, str]:
-    """Run what `collectstatic` runs over these files; the new text of each."""
-    for name, text in files.items():
-        path = directory / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    storage = StaticFiles(location=str(directory), base_url="/static/")
-    found = storage.post_process({name: (storage, name) for name in files})
-    return {name: (directory / new).read_text() for name, new, _ in found if not new.endswith(".gz")}
+@pytest.fixture
+def collected(tmp_path: Path, settings: Any) -> Callable[[dict[str, str]], dict[str, str]]:
+    """Run what `collectstatic` runs over files; the new text of each."""
+
+    def process(files: dict[str, str]) -> dict[str, str]:
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        storage = StaticFiles(location=str(tmp_path), base_url="/static/")
+        found = storage.post_process({name: (storage, name) for name in files})
+        return {name: (tmp_path / new).read_text() for name, new, _ in found if not new.endswith(".gz")}
+
+    return process
 
 
-def test_scripts_of_others_are_left_as_they_are_and_named_after_their_content(tmp_path: Path, settings: Any):
+def test_scripts_of_others_are_left_as_they_are_and_named_after_their_content(collected):
     """Django would look for what is imported in a comment, or only in a bundle, and stop."""
     theirs = '/* import { a } from "./nowhere.js"; */\nimport{b}from"./bundled";\n'
-    ours = 'import { a } from "./shared.js";\n// why\nexport const b = () => import("./later.js");\n'
-    files = {"agui/agui-chat.js": ours, "agui/shared.js": SHARED, "agui/later.js": SHARED}
-    files |= {
-        "vendor/lib.js": theirs,
-        "vendor/lib.css": 'a { background: url("dot.svg"); }\n',
-        "vendor/dot.svg": "<svg/>",
-    }
-    texts = processed(tmp_path, files)
+    texts = collected(
+        {
+            "agui/agui-chat.js": "// why\nexport const b = 1;\n",
+            "vendor/lib.js": theirs,
+            "vendor/lib.css": 'a { background: url("dot.svg"); }\n',
+            "vendor/dot.svg": "<svg/>",
+        }
+    )
     assert texts["vendor/lib.js"] == theirs
     assert "why" not in texts["agui/agui-chat.js"]
-    assert re.search(r"/later\.[0-9a-f]{12}\.js\b", texts["agui/agui-chat.js"])
     assert re.search(r"\bdot\.[0-9a-f]{12}\.svg\b", texts["vendor/lib.css"])
 
 
-@pytest.fixture
-def unlisted(settings: Any) -> None:
-    """A project whose owner has removed the part's line."""
+def test_without_the_line_of_the_part_files_are_only_named_after_their_content(collected, settings, weather):
     settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != "agui.contrib.bundle"]
-
-
-def test_without_the_line_of_the_part_files_are_only_named_after_their_content(
-    tmp_path: Path, unlisted: None, weather: dict[str, str]
-):
-    texts = processed(tmp_path, weather)
+    texts = collected(weather)
     chat, drawn = texts["agui/agui-chat.js"], texts["weather/map.js"]
     for text in (chat, drawn):
         assert "// why" in text
@@ -283,16 +262,14 @@ def test_without_the_line_of_the_part_files_are_only_named_after_their_content(
     assert texts["weather/script.js"] == weather["weather/script.js"]
 
 
-def test_a_type_of_a_part_that_is_absent_stays_where_comments_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
-):
+def test_a_type_of_a_part_that_is_absent_stays_where_comments_stay(collected, monkeypatch):
     monkeypatch.setitem(sys.modules, "minify", None)
     chat = (
         "/** @typedef {import('../agui_absent/map.js').Map} Map */\n"
         'export class Chat {\n  /** @type {import("../agui_absent/voice.js").Voice | undefined} */\n  voice;\n'
         '  load = () => import("./later.js"); // import("./later.js")\n}\n'
     )
-    text = processed(tmp_path, {"agui/agui-chat.js": chat, "agui/later.js": SHARED})["agui/agui-chat.js"]
+    text = collected({"agui/agui-chat.js": chat, "agui/later.js": SHARED})["agui/agui-chat.js"]
     assert "import('../agui_absent/map.js')" in text
     assert 'import("../agui_absent/voice.js")' in text
     assert re.search(r'=> import\("\./later\.[0-9a-f]{12}\.js"\)', text)
@@ -305,36 +282,24 @@ class OwnStorage(StaticFiles):
     """A storage that a project has made of the part's."""
 
 
-@pytest.fixture
-def stored(settings: Any):
-    """Name a storage for static files."""
-
-    def stored(backend: str, *, debug: bool = False) -> None:
-        settings.DEBUG = debug
-        settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": backend}}
-
-    return stored
-
-
-def complaints() -> list[Any]:
-    found = run_checks(include_deployment_checks=True, databases=[])
-    return [message for message in found if message.id == "agui_bundle.I001"]
-
-
-def path_of(storage: type) -> str:
-    return f"{storage.__module__}.{storage.__qualname__}"
-
-
 @pytest.mark.django_db  # Django 6.1's own checks ask it
-def test_another_storage_is_told_where_it_is_deployed(stored):
-    for right in (StaticFiles, OwnStorage):
-        stored(path_of(right))
-        assert complaints() == []
-    stored(path_of(StaticFilesStorage), debug=True)
-    assert complaints() == []
-    stored(path_of(StaticFilesStorage))
-    [told] = complaints()
-    assert f'STORAGES["staticfiles"] = {{"BACKEND": "{path_of(StaticFiles)}"}}' in told.hint
+@pytest.mark.parametrize(
+    ("storage", "debug", "is_told"),
+    [
+        (StaticFiles, False, False),
+        (OwnStorage, False, False),
+        (StaticFilesStorage, True, False),
+        (StaticFilesStorage, False, True),
+    ],
+)
+def test_another_storage_is_told_where_it_is_deployed(settings: Any, storage: type, debug: bool, is_told: bool):
+    settings.DEBUG = debug
+    backend = f"{storage.__module__}.{storage.__qualname__}"
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": backend}}
+    found = run_checks(include_deployment_checks=True, databases=[])
+    hints = [message.hint for message in found if message.id == "agui_bundle.I001"]
+    cure = f'STORAGES["staticfiles"] = {{"BACKEND": "{StaticFiles.__module__}.StaticFiles"}}'
+    assert [cure in hint for hint in hints] == ([True] if is_told else [])
 
 
 def test_the_documentation_names_the_storage(settings: Any):

@@ -4,14 +4,12 @@ import json
 import logging
 import re
 import sys
-from dataclasses import dataclass
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic_ai import FunctionToolset, RunContext
-from pydantic_ai.capabilities import AbstractCapability, Hooks, ProcessHistory
-from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.capabilities import Hooks, ProcessHistory
 
 from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
 from agui.testing import ScriptedModel, call, event_types, say
@@ -29,57 +27,42 @@ CLAUDE, GPT = "anthropic:claude-sonnet-5-5", "openai:gpt-5.6-terra"
 
 
 def example(heading: str, number: int = 0) -> dict[str, Any]:
-    """What a program of a section defines."""
-    section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
-    code = re.findall(r"```python\n(.*?)```", section, re.S)[number]
+    """What a program of a section defines; that of the page's beginning, without a heading."""
+    section = PAGE.split(f"## {heading}\n")[1] if heading else PAGE
+    code = re.findall(r"```python\n(.*?)```", section.split("\n## ")[0], re.S)[number]
     defined: dict[str, Any] = {"__name__": heading}
     exec(compile(code, heading, "exec"), defined)  # noqa: S102
     return defined
 
 
-async def asked(client: Client, stub: ProviderStub, model: str, reply: Any = None, **config: Any) -> dict[str, Any]:
+async def asked(client: Client, stub: ProviderStub, model: str, **config: Any) -> dict[str, Any]:
     """What a provider is asked."""
     pytest.importorskip(model.partition(":")[0].partition("-")[0])
-    stub.replies = [reply or Answer("Hello.")]
+    stub.replies = [Answer("Hello.")]
     with answering(model=model, **config):
         events = await client.run("Hi", thread="wire")
     assert events[-1]["type"] == "RUN_FINISHED", events[-1]
     check_stream(events)
-    return stub.requests[0].body
-
-
-def test_the_page_links_to_each_of_its_sections():
-    headings = re.findall(r"^## (.*)$", PAGE, re.M)
-    linked = re.findall(r"\[([^\]]+)\]\(#", PAGE.split("\n## ")[0])
-    assert [name for name in linked if name != "below"] == headings
-
-
-def test_the_first_example_is_a_config():
-    code = re.findall(r"```python\n(.*?)```", PAGE, re.S)[0]
-    defined: dict[str, Any] = {}
-    exec(compile(code, "config", "exec"), defined)  # noqa: S102
-    assert defined["config"].capabilities[0].effort == "high"
+    return stub.requests.pop().body
 
 
 async def test_instructions_may_be_texts_and_functions(client: Client, user: Any):
     model = ScriptedModel([say("Hello.")])
     with mounted(model=model, instructions=example("Instructions and model")["config"].instructions):
-        await client.run("Hi", thread="instructed")
-    [request] = model.requests
-    assert request.instructions.startswith("You help with invoices.")
-    assert request.instructions.endswith(f"The user is {user}.")
+        await client.run("Hi")
+    assert model.requests[0].instructions.startswith("You help with invoices.")
+    assert model.requests[0].instructions.endswith(f"The user is {user}.")
 
 
 async def test_a_hook_changes_what_the_model_and_the_client_read(client: Client):
     model = ScriptedModel([call("echo", text="Write to ada@example.com."), say("Done.")])
     with mounted(model=model, capabilities=[example("Hooks")["hooks"]]):
-        events = await client.run("Go", thread="hooks")
-
+        events = await client.run("Go")
     [result] = [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
     assert result == model.requests[1].tool_results["echo"] == "Write to [e-mail]."
 
 
-async def test_a_hook_that_fails_fails_its_tool_or_run_and_no_other(client: Client):
+async def test_a_hook_that_fails_ends_its_run_without_its_words(client: Client):
     hooks: Hooks[Any] = Hooks()
 
     @hooks.on.before_model_request
@@ -87,31 +70,21 @@ async def test_a_hook_that_fails_fails_its_tool_or_run_and_no_other(client: Clie
         raise ValueError("postgres://user:hunter2@db")
 
     with mounted(model=ScriptedModel([]), capabilities=[hooks]):
-        events = await client.run("Hi", thread="hooks")
-
+        events = await client.run("Hi")
     assert events[-1]["code"] == "internal_error"
     assert "hunter2" not in json.dumps(events)
+    # A wrapper goes on without what it wraps.
+    wrapper = example("Wrappers and order")["Optional"](hooks)
+    with mounted(model=ScriptedModel([say("Hello.")]), capabilities=[wrapper]):
+        assert text_of(await client.run("Hi", thread="wrapped")) == "Hello."
 
 
 async def test_a_function_decides_for_each_user(client: Client, user: Any, stub: ProviderStub):
     capabilities = [example("By user or flag")["thorough_for_staff"]]
     assert "effort" not in (await asked(client, stub, GPT, capabilities=capabilities)).get("reasoning", {})
-    stub.requests.clear()
     user.is_staff = True
     await user.asave()
     assert (await asked(client, stub, GPT, capabilities=capabilities))["reasoning"]["effort"] == "high"
-
-
-async def test_a_wrapper_goes_on_without_what_it_wraps(client: Client, caplog: Any):
-    @dataclass
-    class Broken(AbstractCapability[Any]):
-        async def before_model_request(self, ctx: Any, request_context: ModelRequestContext) -> ModelRequestContext:
-            raise ValueError("no")
-
-    wrapper = example("Wrappers and order")["Optional"](Broken())
-    with mounted(model=ScriptedModel([say("Hello.")]), capabilities=[wrapper]):
-        assert text_of(await client.run("Hi", thread="wrapped")) == "Hello."
-    assert "A capability failed in run" in caplog.text
 
 
 async def test_an_innermost_capability_comes_last_wherever_it_stands(client: Client, caplog: Any):
@@ -125,9 +98,9 @@ async def test_an_innermost_capability_comes_last_wherever_it_stands(client: Cli
 
 
 async def test_thinking_is_for_each_provider_what_it_knows(client: Client, stub: ProviderStub):
+    assert example("")["config"].capabilities[0].effort == "high"
     capabilities = [example("Thinking")["thinking"]]
     assert (await asked(client, stub, GPT, capabilities=capabilities))["reasoning"]["effort"] == "low"
-    stub.requests.clear()
     body = await asked(client, stub, CLAUDE, capabilities=capabilities)
     assert body["thinking"]["type"] in ("adaptive", "enabled")
 
@@ -135,7 +108,6 @@ async def test_thinking_is_for_each_provider_what_it_knows(client: Client, stub:
 async def test_caching_marks_what_anthropic_is_to_keep(client: Client, stub: ProviderStub):
     body = await asked(client, stub, CLAUDE, capabilities=[example("Prompt caching")["caching"]])
     assert '"cache_control": {"type": "ephemeral", "ttl": "1h"}' in json.dumps(body)
-    stub.requests.clear()
     assert "cache_control" not in json.dumps(await asked(client, stub, CLAUDE))
 
 
@@ -173,7 +145,7 @@ CODED = {"type": "code_execution_result", "stdout": "2", "stderr": "", "return_c
     ],
 )
 async def test_a_providers_own_tool_is_a_tool_call_for_a_client(
-    client: Client, stub: ProviderStub, model: str, heading: str, name: str, items: list[Any], offered: str
+    client: Client, stub: ProviderStub, model, heading, name, items, offered
 ):
     pytest.importorskip(model.partition(":")[0])
     stub.replies = [Extra(items, "Found it."), Answer("As I said.")]
@@ -204,19 +176,13 @@ async def test_the_web_is_the_servers_for_a_model_that_can_not(client: Client):
     pytest.importorskip("ddgs")
     pytest.importorskip("markdownify")
     local = example("The web", 1)
-    addresses = (
-        "http://127.0.0.1:8000/admin/",
-        "http://169.254.169.254/latest/meta-data/",
-        "https://intranet.example.com/",
-    )
-    model = ScriptedModel([[call("web_fetch", url=url) for url in addresses], say("I may not.")])
+    places = ("127.0.0.1:8000/admin", "169.254.169.254/latest/meta-data", "intranet.example.com")
+    model = ScriptedModel([[call("web_fetch", url=f"http://{place}/") for place in places], say("I may not.")])
     with mounted(model=model, capabilities=[local["search"], local["fetch"]]):
-        events = await client.run("Read it", thread="web")
-
+        await client.run("Read it")
     assert {"duckduckgo_search", "web_fetch"} <= model.requests[0].tools.keys()
     results = [part for part in parts_of(model.requests[1]) if getattr(part, "tool_name", "") == "web_fetch"]
     assert [part.outcome for part in results if part.part_kind == "tool-return"] == ["retried"] * 3
-    assert text_of(events) == "I may not."
 
 
 async def test_old_turns_are_left_out_for_the_model_and_kept_in_the_thread(client: Client):
@@ -224,11 +190,12 @@ async def test_old_turns_are_left_out_for_the_model_and_kept_in_the_thread(clien
     model = ScriptedModel([say("1"), [call("echo", text="x")], say("2"), say("3"), say("4")])
     with mounted(model=model, capabilities=[ProcessHistory(lambda messages: last_turns(messages, 2))]):
         for text in ("one", "two", "three", "four"):
-            await client.run(text, thread="long")
-        thread = await client.thread("long")
-
-    prompts = [part.content for part in parts_of(model.requests[-1]) if part.part_kind == "user-prompt"]
-    assert prompts == ["three", "four"]
+            await client.run(text)
+        thread = await client.thread()
+    assert [part.content for part in parts_of(model.requests[-1]) if part.part_kind == "user-prompt"] == [
+        "three",
+        "four",
+    ]
     told = [one["content"] for one in thread["messages"] if one["role"] in ("user", "assistant") and one.get("content")]
     assert told == ["one", "1", "two", "2", "three", "3", "four", "4"]
 
@@ -269,13 +236,11 @@ async def test_a_provider_sums_up_what_is_old(client: Client, stub: ProviderStub
 
 
 async def test_an_agent_of_ones_own_has_all_tools_and_what_each_run_brings(client: Client, settings: Any, monkeypatch):
-    module = ModuleType("own_factory")
-    vars(module).update(example("An agent of your own"))
-    monkeypatch.setitem(sys.modules, "own_factory", module)
+    monkeypatch.setitem(sys.modules, "own_factory", SimpleNamespace(**example("An agent of your own")))
     settings.AGUI = {"AGENT_FACTORY": "own_factory.build", "SEARCH_TOOLS_ABOVE": 1}
     quick = ScriptedModel([say("Hi.")])
     with mounted(models={"quick": quick}):
-        assert (await client.run("Go", thread="own", forwardedProps={"model": "quick"}))[-1]["type"] == "RUN_FINISHED"
+        await client.run("Go", forwardedProps={"model": "quick"})
     [request] = quick.requests
     assert request.instructions == "Answer in rhymes."
     assert list(request.tools) == ["search_tools"]
@@ -299,10 +264,7 @@ async def test_an_agent_that_a_tool_runs_has_hooks_of_its_own(client: Client):
     model = ScriptedModel([call("search"), say("Done.")])
     context = [{"description": "The page", "value": "Customer 42"}]
     with mounted(model=model, toolsets=[FunctionToolset([search])], audit_logger=outer):
-        await client.run("Go", thread="searching", context=context)
-
-    assert [event.tool_name for event in outer.events] == ["search"]
-    assert [event.tool_name for event in inner.events] == ["look"]
-    assert "Customer 42" in str(model.requests[0].messages)
-    assert "Customer 42" in str(model.requests[1].messages)
+        await client.run("Go", context=context)
+    assert [[event.tool_name for event in logger.events] for logger in (outer, inner)] == [["search"], ["look"]]
+    assert all("Customer 42" in str(request.messages) for request in model.requests)
     assert "Customer 42" not in str(found.requests)

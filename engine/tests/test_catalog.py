@@ -1,12 +1,10 @@
 """The catalog: what people read about the tools."""
 
 import json
-from typing import Any
 
 import pytest
 from pydantic_ai import ApprovalRequired, CallDeferred, FunctionToolset, Tool
 from pydantic_ai.models.test import TestModel
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 from agui import (
     AgentConfig,
@@ -71,10 +69,6 @@ def small_registry() -> ToolRegistry:
     return registry
 
 
-def small_view(**config: Any) -> DjangoAGUIView:
-    return DjangoAGUIView(small_registry(), AgentConfig(model=TestModel(), **config))
-
-
 async def names_of(client, path: str = "tools/") -> list[str]:
     return [entry["name"] for entry in json.loads((await client.get(path)).content)]
 
@@ -82,15 +76,14 @@ async def names_of(client, path: str = "tools/") -> list[str]:
 async def test_a_view_of_a_registry_lists_what_the_user_may(client, settings):
     skills = SkillRegistry()
     skills.add("hello", "Say hello")
-    view = small_view()
-    registry = view.endpoint.registry
+    registry = small_registry()
+    view = DjangoAGUIView(registry, AgentConfig(model=TestModel()))
     routes = get_urls(view, tools=registry, skills=skills)
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
     assert await names_of(client, "skills/") == ["hello"]
     assert await names_of(client) == ["count"]
     registry.add(lambda: None, name="later", description="Do it later.")
     assert await names_of(client) == ["count", "later"]
-    assert [entry["name"] for entry in build_tool_catalog(registry)] == ["count", "purge", "later"]
     selection = [binding for binding in registry if binding.spec.name != "count"]
     assert [entry["name"] for entry in build_tool_catalog(selection)] == ["purge", "later"]
 
@@ -110,44 +103,38 @@ def archive(year: int) -> str:
     return f"Archived {year}."
 
 
+def ask(year: int) -> str:
+    """Ask from within."""
+    raise ApprovalRequired
+
+
+def choose(year: int) -> str:
+    """Leave it to the user."""
+    raise CallDeferred
+
+
 def only_for_bob(ctx, definition):
     return definition if ctx.deps.user.get_username() == "bob" else None
 
 
-class Broken(AbstractToolset[Any]):
-    @property
-    def id(self) -> str:
-        return "broken"
-
-    async def get_tools(self, ctx) -> dict[str, ToolsetTool[Any]]:
+class Broken(FunctionToolset):
+    async def get_tools(self, ctx):
         raise OSError("Nobody is there.")
 
-    async def call_tool(self, name, tool_args, ctx, tool) -> Any:
-        raise NotImplementedError
 
-
-def toolsets() -> list[AbstractToolset[Any]]:
-    labelled = Tool(
-        archive, name="tidy", metadata={"x-summary": "Tidy up", "x-destructive": True, "x-confirm": "Sure?"}
-    )
-    asking = Tool(archive, name="archive_year", requires_approval=True)
-    hidden = Tool(archive, name="hidden", prepare=only_for_bob)
-    return [FunctionToolset([asking, labelled, hidden]), FunctionToolset([archive]).prefixed("my"), Broken()]
+TIDY = {"x-summary": "Tidy up", "x-destructive": True, "x-confirm": "Sure?"}
 
 
 async def test_tools_of_toolsets_are_listed_with_labels(client, mount, caplog):
-    mount(small_registry(), toolsets=toolsets())
+    asking = Tool(archive, name="archive_year", requires_approval=True)
+    tools = [asking, Tool(archive, name="tidy", metadata=TIDY), Tool(archive, name="hidden", prepare=only_for_bob)]
+    mount(small_registry(), toolsets=[FunctionToolset(tools), FunctionToolset([archive]).prefixed("my"), Broken()])
+    about = {"description": "Archive a year."}
     assert json.loads((await client.get("tools/")).content) == [
         {"name": "count", "summary": "Count", "description": "Count."},
-        {"name": "archive_year", "summary": "Archive year", "description": "Archive a year."},
-        {
-            "name": "tidy",
-            "summary": "Tidy up",
-            "description": "Archive a year.",
-            "destructive": True,
-            "confirm": "Sure?",
-        },
-        {"name": "my_archive", "summary": "My archive", "description": "Archive a year."},
+        {"name": "archive_year", "summary": "Archive year", **about},
+        {"name": "tidy", "summary": "Tidy up", "destructive": True, "confirm": "Sure?", **about},
+        {"name": "my_archive", "summary": "My archive", **about},
     ]
     assert "Leaving out the tools of" in caplog.text
     told = json.loads((await client.get("capabilities/")).content)
@@ -157,43 +144,24 @@ async def test_tools_of_toolsets_are_listed_with_labels(client, mount, caplog):
 
 
 @pytest.mark.parametrize(
-    ("name", "message", "told"),
+    ("tool", "message", "told"),
     [
-        ("archive_year", 'Run "Archive year"?', {"x-summary": "Archive year"}),
-        ("tidy", "Sure?", {"x-summary": "Tidy up", "x-destructive": True, "x-confirm": "Sure?"}),
-        ("labelled", 'Run "Tidy a year"?', {"x-summary": "Tidy a year"}),
-        ("raises", 'Run "Tidy a year"?', {"x-summary": "Tidy a year"}),
+        (Tool(archive, requires_approval=True), 'Run "Archive"?', {"x-summary": "Archive"}),
+        (Tool(archive, requires_approval=True, metadata=TIDY), "Sure?", TIDY),
+        (Tool(ask, metadata={"x-summary": "Ask it"}), 'Run "Ask it"?', {"x-summary": "Ask it"}),
     ],
 )
-async def test_an_interrupt_of_a_toolset_has_its_tools_words(client, mount, name, message, told):
-    def raises(year: int) -> str:
-        """Ask from within."""
-        raise ApprovalRequired
-
-    words = {"x-summary": "Tidy a year"}
-    asking = [
-        Tool(archive, name="archive_year", requires_approval=True),
-        Tool(archive, name="tidy", requires_approval=True, metadata=toolsets()[0].tools["tidy"].metadata),
-        Tool(archive, name="labelled", requires_approval=True, metadata=words),
-        Tool(raises, metadata=words),
-    ]
-    mount(ToolRegistry(), [call(name, year=1999)], toolsets=[FunctionToolset(asking)])
+async def test_an_interrupt_of_a_toolset_has_its_tools_words(client, mount, tool, message, told):
+    mount(ToolRegistry(), call(tool.name, year=1999), toolsets=[FunctionToolset([tool])])
     (interrupt,) = (await client.run("Archive"))[-1]["outcome"]["interrupts"]
     assert interrupt["message"] == message
     arguments = {"arguments": '{"year": 1999}', "input": {"year": 1999}}
-    assert interrupt["metadata"] == {"toolName": name, "kind": "approval", **arguments, **told}
+    assert interrupt["metadata"] == {"toolName": tool.name, "kind": "approval", **arguments, **told}
 
 
 async def test_a_question_of_a_toolset_has_its_tools_label(client, mount):
-    def choose(year: int) -> str:
-        """Leave it to the user."""
-        raise CallDeferred
-
-    mount(
-        ToolRegistry(),
-        [call("choose", year=1999)],
-        toolsets=[FunctionToolset([Tool(choose, metadata={"x-summary": "Choose it"})])],
-    )
+    choosing = Tool(choose, metadata={"x-summary": "Choose it"})
+    mount(ToolRegistry(), call("choose", year=1999), toolsets=[FunctionToolset([choosing])])
     (interrupt,) = (await client.run("Choose"))[-1]["outcome"]["interrupts"]
     assert interrupt["metadata"]["x-summary"] == "Choose it"
     assert "Choose it" in interrupt["message"]

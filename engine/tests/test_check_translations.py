@@ -28,6 +28,12 @@ def problems(*arguments: str, **options: Any) -> list[str]:
     return lines
 
 
+def spoil(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+
+
 def test_the_languages_of_the_project_lack_nothing():
     out = StringIO()
     call_command("check_translations", stdout=out)
@@ -52,9 +58,7 @@ def table(tmp_path: Path) -> Path:
     ],
 )
 def test_a_table_of_the_page(table: Path, old: str, new: str, found: str):
-    text = table.read_text()
-    assert text.count(old) == 1
-    table.write_text(text.replace(old, new))
+    spoil(table, old, new)
     [line] = problems("fr", table=table)
     assert found in line
 
@@ -86,12 +90,8 @@ def catalog(tmp_path: Path, settings: Any) -> Path:
     ],
 )
 def test_a_catalog_of_the_project(catalog: Path, old: str, new: str, found: list[str]):
-    text = catalog.read_text()
-    assert text.count(old) == 1
-    catalog.write_text(text.replace(old, new))
-    lines = problems("fr")
-    assert len(lines) == len(found)
-    for line, words in zip(lines, found, strict=True):
+    spoil(catalog, old, new)
+    for line, words in zip(problems("fr"), found, strict=True):
         assert words in line
 
 

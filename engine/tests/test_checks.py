@@ -31,12 +31,16 @@ def test_where_it_is_deployed_it_tells_of_one_process_and_the_versions(settings)
     assert found["agui.I001"].startswith(f"agui-django {agui.__version__}, ")
 
 
-def deployed(settings, monkeypatch, model: str) -> list[Any]:
+def deployed(settings, monkeypatch, *models: str) -> list[Any]:
+    """What is told of agents of these models where they are deployed."""
     for key in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(key, raising=False)
     settings.DEBUG = False
-    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model, name="shop"))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    patterns = []
+    for number, model in enumerate(models):
+        view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model, name="shop"))
+        patterns += get_urls(view, f"shop{number}/", namespace=f"shop{number}")
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
     found = run_checks(include_deployment_checks=True)
     return [message for message in found if message.id in ("agui.E012", "agui_demo.W001")]
 
@@ -59,44 +63,32 @@ def test_an_agent_that_can_not_answer_is_no_agent_to_deploy(settings, monkeypatc
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
-def test_an_agent_of_the_same_name_hides_no_other(settings):
-    views = [DjangoAGUIView(ToolRegistry(), AgentConfig(model=model)) for model in ("gpt-4o", "demo")]
-    patterns = [*get_urls(views[0]), *get_urls(views[1], "help/", namespace="help")]
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
-    found = {message.id for message in run_checks(include_deployment_checks=True)}
-    assert {"agui.E012", "agui_demo.W001"} <= found
-
-
-@pytest.mark.django_db  # Django 6.1's own checks ask it
 @pytest.mark.parametrize(
-    ("model", "found"),
+    ("models", "found"),
     [
-        ("demo", ["agui_demo.W001"]),
-        ("python:pydantic_ai.models.test.TestModel,demo", ["agui_demo.W001"]),
-        ("python:pydantic_ai.models.test.TestModel", []),
+        (["demo"], ["agui_demo.W001"]),
+        (["python:pydantic_ai.models.test.TestModel,demo"], ["agui_demo.W001"]),
+        (["python:pydantic_ai.models.test.TestModel"], []),
+        (["gpt-4o", "demo"], ["agui.E012", "agui_demo.W001"]),  # An agent of the same name hides no other
     ],
 )
-def test_a_demo_model_is_told_where_it_is_deployed(settings, monkeypatch, model, found):
-    assert [message.id for message in deployed(settings, monkeypatch, model)] == found
+def test_a_demo_model_is_told_where_it_is_deployed(settings, monkeypatch, models, found):
+    assert sorted(message.id for message in deployed(settings, monkeypatch, *models)) == found
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
 def test_daphne_has_to_come_first(settings):
-    daphne, *others = settings.INSTALLED_APPS
-    settings.INSTALLED_APPS = [*others, daphne]
+    _, *others = settings.INSTALLED_APPS
+    for right in ("daphne", "daphne.apps.DaphneConfig"):
+        settings.INSTALLED_APPS = [right, *others]
+        assert ids() == []
+    settings.INSTALLED_APPS = [*others, "daphne"]
     assert "agui.E001" in ids()
     settings.INSTALLED_APPS = others
     [message] = [message for message in run_checks() if message.id == "agui.E001"]
     assert "'daphne' is not in INSTALLED_APPS" in message.msg
     assert "Put it first" in message.hint
     assert "ASGI_APPLICATION" in message.hint
-
-
-@pytest.mark.django_db  # Django 6.1's own checks ask it
-@pytest.mark.parametrize("name", ["daphne", "daphne.apps.DaphneConfig"])
-def test_daphne_may_have_its_own_configuration(settings, name):
-    settings.INSTALLED_APPS = [name, *settings.INSTALLED_APPS[1:]]
-    assert ids() == []
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it

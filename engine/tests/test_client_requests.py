@@ -61,10 +61,9 @@ async def run_twice(server: Answers, **options: Any) -> Any:
 
 async def run_asked(server: Answers, answer: Callable[[DeferredToolRequests], DeferredToolResults]) -> Any:
     """Let an agent run, answer what it asks, and run it once more; what it has asked."""
+    options: dict[str, Any] = {"output_type": [str, DeferredToolRequests], "capabilities": [AGUIInterrupts()]}
     async with serving(server) as url:
-        agent: Agent[None, Any] = Agent(
-            AGUIModel(url), output_type=[str, DeferredToolRequests], capabilities=[AGUIInterrupts()]
-        )
+        agent: Agent[None, Any] = Agent(AGUIModel(url), **options)
         asked = await agent.run("Go")
         done = await agent.run(message_history=asked.all_messages(), deferred_tool_results=answer(asked.output))
         await agent.run("Bye", message_history=done.all_messages())

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from daily import at_night, rows_at_night
 from django.conf import settings
 
 LOOK = """
@@ -38,61 +39,47 @@ def make_agent(registry, config):
 """
 
 
-def run(tmp_path: Path, *arguments: str, settings_module: str = "config.settings") -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own, which also writes the packages that it has imported."""
-    environment = os.environ | {
+def run(tmp_path: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own, with an empty database."""
+    there = {
         "DEBUG": "1",
-        "DJANGO_SETTINGS_MODULE": settings_module,
-        "PYTHONPATH": str(tmp_path),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "PYTHONPATH": f"{tmp_path}{os.pathsep}{settings.BASE_DIR}",
         "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}",
         "DJANGO_SUPERUSER_PASSWORD": "long enough 1234",
     }
     return subprocess.run(
-        [sys.executable, "-c", LOOK, *arguments],
+        [sys.executable, *command],
         cwd=settings.BASE_DIR,
-        env=environment,
+        env=os.environ | there | environment,
         capture_output=True,
         text=True,
-        check=False,
     )
 
 
 def manage(tmp_path: Path, *arguments: str, settings_module: str = "config.settings") -> set[str]:
     """Run a command, and name the packages that it has imported."""
-    process = run(tmp_path, *arguments, settings_module=settings_module)
+    process = run(tmp_path, "-c", LOOK, *arguments, DJANGO_SETTINGS_MODULE=settings_module)
     assert process.returncode == 0, process.stdout + process.stderr
     return {*process.stdout.rpartition("IMPORTED")[2].split()}
 
 
-def test_commands_that_everybody_uses_import_no_agent(tmp_path):
-    for arguments in (["migrate", "--verbosity", "0"], ["check"]):
-        imported = manage(tmp_path, *arguments)
+COMMANDS = [
+    *("help", "showmigrations", "makemigrations --check --dry-run", "shell -c pass"),
+    *(
+        "createsuperuser --noinput --username ada --email ada@example.com",
+        "create_token ada",
+        "revoke_token --user ada",
+    ),
+]
+
+
+@pytest.mark.parametrize("commands", [["check"], *at_night(COMMANDS)])
+def test_commands_import_no_agent_without_need(tmp_path, commands):
+    for command in ("migrate --verbosity 0", *commands):
+        imported = manage(tmp_path, *command.split())
         assert "django" in imported
-        assert imported & HEAVY == set(), arguments
-
-
-@pytest.mark.nightly
-def test_no_other_command_imports_an_agent_without_need(tmp_path):
-    makes_a_user = ["createsuperuser", "--noinput", "--username", "ada", "--email", "ada@example.com"]
-    manage(tmp_path, "migrate", "--verbosity", "0")
-    for arguments in (
-        ["help"],
-        ["migrate", "--check"],
-        ["showmigrations"],
-        ["makemigrations", "--check", "--dry-run"],
-        makes_a_user,
-        ["create_token", "ada"],
-        ["revoke_token", "--user", "ada"],
-        ["shell", "-c", "pass"],
-    ):
-        imported = manage(tmp_path, *arguments)
-        assert "django" in imported
-        assert imported & HEAVY == set(), arguments
-
-
-@pytest.mark.nightly
-def test_check_of_a_deployment_looks_at_the_agent(tmp_path):
-    assert {"assistant", "pydantic_ai"} <= manage(tmp_path, "check", "--deploy")
+        assert imported & HEAVY == set(), command
 
 
 COLLECTS = "import gc; print(gc.isenabled())"
@@ -100,12 +87,9 @@ COLLECTS_AS_BEFORE = "import gc; before = gc.get_threshold(); import config.asgi
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("arguments", [["manage.py", "shell", "-c", COLLECTS], ["-c", COLLECTS_AS_BEFORE]])
-def test_garbage_is_collected_in_commands_and_in_a_server_that_has_started(tmp_path, arguments):
-    environment = os.environ | {"DEBUG": "1", "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}"}
-    command = [sys.executable, *arguments]
-    shown = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=True)
-    assert shown.stdout.splitlines()[-1] == "True"
+@pytest.mark.parametrize("command", [["manage.py", "shell", "-c", COLLECTS], ["-c", COLLECTS_AS_BEFORE]])
+def test_garbage_is_collected_in_commands_and_in_a_server_that_has_started(tmp_path, command):
+    assert run(tmp_path, *command).stdout.splitlines()[-1] == "True"
 
 
 ALONE = """
@@ -113,10 +97,6 @@ def test_that_builds_an_agent():
     from agui.contract import agents
     from pydantic_ai import models
     assert [view.agent for view in agents().values()]
-    assert models.ALLOW_MODEL_REQUESTS is False
-
-def test_after_somebody_has_changed_it():
-    from pydantic_ai import models
     assert models.ALLOW_MODEL_REQUESTS is False
     models.ALLOW_MODEL_REQUESTS = True
 
@@ -135,24 +115,11 @@ def test_the_environment(settings):
 
 @pytest.mark.nightly
 def test_no_test_of_a_project_asks_a_real_model_or_depends_on_the_environment(tmp_path):
-    conftest = (settings.BASE_DIR / "conftest.py").read_text()
-    (tmp_path / "conftest.py").write_text(conftest)
+    (tmp_path / "conftest.py").write_text((settings.BASE_DIR / "conftest.py").read_text())
     (tmp_path / "test_alone.py").write_text(ALONE)
-    environment = os.environ | {
-        "DEBUG": "1",
-        "PYTHONPATH": str(settings.BASE_DIR),
-        "AGENT_MODEL": "test",
-        "REDIS_URL": "redis://127.0.0.1:1/0",
-    }
-    options = ["-q", "-p", "no:cacheprovider", "-c", str(settings.BASE_DIR / "pyproject.toml")]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, f"--rootdir={tmp_path}", "--ds=config.settings", str(tmp_path)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    options = ["-q", "-p", "no:cacheprovider", "-c", str(settings.BASE_DIR / "pyproject.toml"), f"--rootdir={tmp_path}"]
+    hostile = {"AGENT_MODEL": "test", "REDIS_URL": "redis://127.0.0.1:1/0"}
+    done = run(tmp_path, "-m", "pytest", *options, "--ds=config.settings", str(tmp_path), **hostile)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -167,14 +134,9 @@ def test_code_that_settings_name_is_imported_with_the_agent(tmp_path):
     ("mistake", "deploy", "message"),
     [
         ('AGUI |= {"AUDIT_LOGGER": "agui.Nothing"}', True, "AGUI['AUDIT_LOGGER'] = 'agui.Nothing'"),
-        pytest.param('ROOT_URLCONF = "wrong_urls"', True, "wrong_agent", marks=pytest.mark.nightly),
+        *rows_at_night(('ROOT_URLCONF = "wrong_urls"', True, "wrong_agent")),
         ('AGUI |= {"CONVERSATION_MODEL": "assistant.Task"}', False, "is no subclass of AbstractConversation"),
-        pytest.param(
-            'AGUI |= {"CONVERSATION_MODEL": "assistant.Nothing"}',
-            False,
-            "doesn't have a 'Nothing' model",
-            marks=pytest.mark.nightly,
-        ),
+        *rows_at_night(('AGUI |= {"CONVERSATION_MODEL": "assistant.No"}', False, "doesn't have a 'No' model")),
     ],
 )
 def test_check_tells_of_a_mistake(tmp_path, mistake, deploy, message):
@@ -183,7 +145,8 @@ def test_check_tells_of_a_mistake(tmp_path, mistake, deploy, message):
     (tmp_path / "wrong.py").write_text(f"from config.settings import *\n{mistake}\n")
     if deploy:  # Only an agent shows it
         manage(tmp_path, "showmigrations", settings_module="wrong")
-    process = run(tmp_path, "check", *(["--deploy"] if deploy else []), settings_module="wrong")
+    options = ["--deploy"] if deploy else []
+    process = run(tmp_path, "-c", LOOK, "check", *options, DJANGO_SETTINGS_MODULE="wrong")
     assert process.returncode == 1
     assert message in (process.stderr if deploy else process.stderr.splitlines()[-1])
 

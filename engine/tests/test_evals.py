@@ -16,6 +16,7 @@ from django.core.management import CommandError, call_command
 from agui import conf
 from agui.testing import ScriptedModel, call, fail, say
 from tests.conftest import Client, decision, script
+from tests.recipe_pages import read_page
 
 pytest.importorskip("pydantic_evals", exc_type=ImportError)
 
@@ -48,14 +49,13 @@ def verdicts(report):
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_case_passes_if_it_holds_and_says_why_it_does_not(tmp_path):
+    names = ("Calls", "CallsWith", "Says", "Avoids")
     report = await suite(tmp_path, call("echo", text="hello"), say("It said hello.")).run()
-    assert verdicts(report) == [{"Calls": True, "CallsWith": True, "Says": True, "Avoids": True}]
-    assert evals.passed(report) == 1
+    assert (verdicts(report), evals.passed(report)) == ([dict.fromkeys(names, True)], 1)
 
     report = await suite(tmp_path, call("whoami"), say("Goodbye.")).run()
-    assert verdicts(report) == [{"Calls": False, "CallsWith": False, "Says": False, "Avoids": False}]
+    assert (verdicts(report), evals.passed(report)) == ([dict.fromkeys(names, False)], 0)
     assert report.cases[0].assertions["Calls"].reason == "It called ['whoami']."
-    assert evals.passed(report) == 0
 
     report = await suite(tmp_path, fail(RuntimeError("The cable is cut."))).run()
     assert [failure.error_message for failure in report.failures] == ["AgentFailed: internal_error"]
@@ -201,3 +201,16 @@ async def test_a_conversation_becomes_a_case_that_passes(client: Client, other_c
     for script_of_model, share in ((answers, 1), ([say("Hello."), say("Bye.")], 0)):
         report = await evals.Suite(evals.read_cases(path), model=ScriptedModel(script_of_model)).run()
         assert evals.passed(report) == share
+
+
+# --- The recipe of the manual
+
+
+async def test_judge_answers_with_a_rule(paste, user, tmp_path):
+    recipe = paste("test-and-evaluate#judge-answers-with-a-rule-of-your-own")
+    path = tmp_path / "brief.yaml"
+    path.write_text(read_page("test-and-evaluate").split("```yaml\n")[1].split("```")[0])
+    cases = evals.read_cases(path, (*evals.EVALUATORS, *recipe.EVALUATORS))
+    assert await recipe.run_tests() == 1
+    for said, good in (("Hello.", 1), ("Hello, how do you do today?", 0)):
+        assert evals.passed(await evals.Suite(cases, model=ScriptedModel([say(said)])).run()) == good

@@ -4,7 +4,8 @@ import html
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -18,11 +19,12 @@ from pydantic_ai.exceptions import (
     ModelHTTPError,
     UnexpectedModelBehavior,
 )
+from pydantic_ai.messages import PartStartEvent, TextPart
 from pydantic_ai.models import override_allow_model_requests
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.test import TestModel
 
-from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
+from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, build_agent, get_urls, tool
 from agui.agents.keys import missing_keys
 from agui.agents.llm import error_code, resolve_model, resolve_models
 from agui.checks import check_model
@@ -136,11 +138,8 @@ async def test_a_failure_of_all_has_a_code_and_keeps_its_secrets(client: Client,
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (ModelHTTPError(400, "m"), "model_refused"),
-        (ModelHTTPError(404, "m"), "model_refused"),
-        (ModelHTTPError(408, "m"), "model_unavailable"),
-        (ModelHTTPError(429, "m"), "model_unavailable"),
-        (ModelHTTPError(503, "m"), "model_unavailable"),
+        *((ModelHTTPError(status, "m"), "model_refused") for status in (400, 401, 404)),
+        *((ModelHTTPError(status, "m"), "model_unavailable") for status in (408, 429, 503)),
         (ModelAPIError("m", "out of reach"), "model_unavailable"),
         (ContentFilterError("indecent"), "model_refused"),
         (UnexpectedModelBehavior("nonsense"), "model_error"),
@@ -194,17 +193,11 @@ def test_on_a_developers_machine_those_without_a_key_are_left_out(
 async def test_a_client_chooses_among_the_models_for_one_run(client: Client):
     quick, deep = ScriptedModel([say("quick")]), ScriptedModel([say("deep")])
     quick.model_name = "gpt-quick"
-    usual = ScriptedModel([say("usual"), say("usual")])
-    with mounted(model=usual, models={"quick": quick, "deep": deep}):
-        answers = [
-            text_of(await client.run("Hi", thread="choice", **props))
-            for props in (
-                {"forwardedProps": {"model": "quick"}},
-                {},  # A retry or a resume that names none is the agent's own model's to answer
-                {"forwardedProps": {"model": "deep"}},
-                {"forwardedProps": {"model": None}},
-            )
-        ]
+    # A retry or a resume that names none is the agent's own model's to answer.
+    chosen = [{"forwardedProps": {"model": "quick"}}, {}, {"forwardedProps": {"model": "deep"}}]
+    chosen.append({"forwardedProps": {"model": None}})
+    with mounted(model=ScriptedModel([say("usual")] * 2), models={"quick": quick, "deep": deep}):
+        answers = [text_of(await client.run("Hi", **props)) for props in chosen]
         offered = json.loads((await client.get("capabilities/")).content)["custom"]
 
     assert answers == ["quick", "usual", "deep", "usual"]
@@ -215,22 +208,20 @@ async def test_a_client_chooses_among_the_models_for_one_run(client: Client):
 
 @pytest.mark.parametrize("name", ["openai:gpt-6.1-terra", "", "QUICK", 7, ["quick"], {"quick": 1}])
 async def test_any_other_name_is_refused_before_anything_is_kept(client: Client, name: Any):
-    usual, quick = ScriptedModel([say("usual")]), ScriptedModel([])
-    with mounted(model=usual, models={"quick": quick}):
-        response = await client.post(run_input("Hi", thread="choice", forwardedProps={"model": name}))
-        thread = await client.get("threads/choice/")
+    with mounted(model=ScriptedModel([]), models={"quick": ScriptedModel([])}):
+        response = await client.post(run_input("Hi", forwardedProps={"model": name}))
+        thread = await client.get("threads/t1/")
 
     assert response.status_code == 422
     assert json.loads(response.content)["message"] == "forwardedProps.model has to be one of: quick."
     assert thread.status_code == 404
-    assert usual.requests == quick.requests == []
     assert not await Run.objects.aexists()
 
 
-@pytest.mark.parametrize("props", [{"model": "anything"}, "quick", ["model"], None])
+@pytest.mark.parametrize("props", [{"model": "anything"}, "quick", None])
 async def test_without_a_choice_the_word_means_nothing(client: Client, props: Any):
     with mounted(model=ScriptedModel([say("usual")])):
-        assert text_of(await client.run("Hi", thread="choice", forwardedProps=props)) == "usual"
+        assert text_of(await client.run("Hi", forwardedProps=props)) == "usual"
 
 
 def test_a_page_lists_the_models_if_it_says_so():
@@ -251,3 +242,74 @@ def test_names_stand_for_themselves_or_for_others():
     view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", models=["nobody:knows"]))
     with pytest.raises(ImproperlyConfigured, match="'nobody:knows' can't be used"):
         view.agent  # noqa: B018
+
+
+# --- A round trip with each API, as AGENT_MODEL names it
+
+
+@dataclass(frozen=True)
+class Api:
+    """How to read one provider's requests."""
+
+    model: str
+    path: str
+    schema: Callable[[Any], Any]
+    result: Callable[[Any], tuple[str, str]]
+
+
+APIS = [
+    Api(
+        "openai-chat:gpt-5.6-terra",
+        "/v1/chat/completions",
+        lambda tool: tool["function"]["parameters"],
+        lambda body: (body["messages"][-1]["tool_call_id"], body["messages"][-1]["content"]),
+    ),
+    Api(
+        "openai:gpt-5.6-terra",
+        "/v1/responses",
+        lambda tool: tool["parameters"],
+        lambda body: (body["input"][-1]["call_id"], body["input"][-1]["output"]),
+    ),
+    Api(
+        "anthropic:claude-sonnet-5-5",
+        "/v1/messages",
+        lambda tool: tool["input_schema"],
+        lambda body: (body["messages"][-1]["content"][0]["tool_use_id"], body["messages"][-1]["content"][0]["content"]),
+    ),
+]
+
+
+@pytest.mark.parametrize("api", APIS, ids=lambda api: api.model.partition(":")[0])
+async def test_tool_round_trip_is_streamed(api: Api, stub: ProviderStub):
+    pytest.importorskip(api.model.partition(":")[0].partition("-")[0])
+    own = ToolRegistry()
+
+    @tool(own)
+    async def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    gate = threading.Event()
+    stub.replies = [ToolUse("add", {"a": 2, "b": 3}, id="call_of_the_test"), Answer("It is five.", gate)]
+    agent = build_agent(own, AgentConfig(model=api.model, instructions="Be brief."))
+    deps = AgentDeps(user=None, thread_id="thread", run_id="run")
+    texts = []
+    async with agent, agent.run_stream_events("Add 2 and 3", deps=deps) as events:
+        async for event in events:
+            if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+                texts.append((event.part.content, gate.is_set()))
+                gate.set()
+    assert texts == [("It", False)]
+    assert event.result.output == "It is five."
+
+    first, second = stub.requests
+    assert first.path == second.path == api.path
+    assert (first.body["stream"], first.body["model"]) == (True, api.model.partition(":")[2])
+    assert any("not-a-real-key" in value for value in first.headers.values())
+    assert all(words in json.dumps(first.body) for words in ("Be brief.", "Add 2 and 3", "Add two numbers."))
+    schema = api.schema(first.body["tools"][0])
+    assert {name: item["type"] for name, item in schema["properties"].items()} == {"a": "integer", "b": "integer"}
+    assert schema["required"] == ["a", "b"]
+    call_id, result = api.result(second.body)
+    assert call_id == "call_of_the_test"
+    assert json.loads(result if isinstance(result, str) else result[0]["text"]) == 5

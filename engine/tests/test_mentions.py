@@ -5,6 +5,7 @@ import json
 import re
 import sys
 import threading
+from itertools import count
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +21,6 @@ from pydantic_ai.messages import UserPromptPart
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.contrib.mentions import records, references
 from agui.contrib.mentions.records import Mention, Mentions
-from agui.http.tokens import create_token
 from agui.models import ApiToken
 from agui.testing import ScriptedModel, say
 from tests import pages
@@ -40,47 +40,41 @@ def tokens(user: Any, text: str) -> Any:
         yield Mention("token", token.pk, token.name, f"of {user}")
 
 
-async def own_token(user: Any, name: str) -> ApiToken:
-    return (await sync_to_async(create_token)(user, name=name))[0]
-
-
 def searching(search: Any, **config: Any) -> Any:
     return mounted(**{"model": "demo", **config}, capabilities=[Mentions(search)])
 
 
-async def find(client: Client, q: str | None = "", search: Any = tokens) -> tuple[int, Any]:
+async def find(client: Client, q: str | None = "", search: Any = tokens, status: int = 200) -> Any:
+    """The answer to a search, or the records that it has found."""
     with searching(search):
         response = await client.http.get("/agent/mentions/", {} if q is None else {"q": q})
-    return response.status_code, json.loads(response.content)
-
-
-async def titles(client: Client, q: str | None, search: Any) -> list[str]:
-    status, body = await find(client, q, search)
-    assert status == 200
-    return [row["title"] for row in body["mentions"]]
+    assert response.status_code == status
+    body = json.loads(response.content)
+    return body["mentions"] if status == 200 else body
 
 
 # --- The search
 
 
 async def test_users_find_their_own_records_alone(client: Client, other_client: Client, user: Any, other: Any):
-    mine = await own_token(user, "The phone")
-    await own_token(other, "The other's phone")
+    for one, name in ((user, "The phone"), (other, "The other's phone")):
+        await ApiToken.objects.acreate(user=one, name=name, digest=name)
 
     async def search(user: Any, text: str) -> list[Mention]:
         return await sync_to_async(list)(tokens(user, text))
 
+    mine = await ApiToken.objects.aget(name="The phone")
     row = {"kind": "token", "id": str(mine.pk), "title": "The phone", "detail": "of ada"}
-    assert await find(client, "PHONE") == await find(client, "PHONE", search) == (200, {"mentions": [row]})
-    assert await titles(other_client, "phone", tokens) == ["The other's phone"]
-    assert await titles(client, "nothing like it", tokens) == []
+    assert await find(client, "PHONE") == await find(client, "PHONE", search) == [row]
+    assert [row["title"] for row in await find(other_client, "phone")] == ["The other's phone"]
+    assert await find(client, "nothing like it") == []
 
     def secrets(user: Any, text: str) -> list[Mention]:
         return [Mention("secret", 1, "A secret")] if user.has_perm("agui.view_run") else []
 
-    assert await titles(client, "", secrets) == []
+    assert await find(client, "", secrets) == []
     await user.user_permissions.aadd(await Permission.objects.aget(codename="view_run"))
-    assert await titles(client, "", secrets) == ["A secret"]
+    assert [row["title"] for row in await find(client, "", secrets)] == ["A secret"]
 
 
 async def test_nobody_searches_without_signing_in(client: Client):
@@ -95,13 +89,7 @@ async def test_nobody_searches_without_signing_in(client: Client):
 
 @pytest.mark.parametrize(
     ("q", "heard"),
-    [
-        *((text, text) for text in ("' OR 1=1 --", "%", "<script>", "x" * 200)),
-        ("\0", ""),
-        ("a\0b", "ab"),
-        (None, ""),
-        ("  x  ", "x"),
-    ],
+    [("' OR 1=1 --", "' OR 1=1 --"), ("x" * 200, "x" * 200), ("\0", ""), ("a\0b", "ab"), (None, ""), ("  x  ", "x")],
 )
 async def test_any_text_is_only_a_text(client: Client, q: str | None, heard: str):
     texts: list[str] = []
@@ -110,67 +98,56 @@ async def test_any_text_is_only_a_text(client: Client, q: str | None, heard: str
         texts.append(text)
         return tokens(user, text or "no such token")
 
-    assert await titles(client, q, search) == []
+    assert await find(client, q, search) == []
+    assert (await find(client, "x" * 201, search, status=400))["error"] == "bad_request"
     assert texts == [heard]
-    status, body = await find(client, "x" * 201, search)
-    assert (status, body["error"], len(texts)) == (400, "bad_request", 1)
 
 
 async def test_there_are_at_most_twenty_and_each_is_one_short_line(client: Client):
-    seen: list[int] = []
-
-    def endless(user: Any, text: str) -> Any:
-        for number in range(10**9):
-            seen.append(number)
-            yield Mention("a\nkind", number, f"Number\n {number} " + "x" * 500)
-
-    status, body = await find(client, "", endless)
-    assert (status, len(body["mentions"]), len(seen)) == (200, 20, 20)
-    first = body["mentions"][0]
-    assert (first["kind"], first["id"]) == ("a kind", "0")
-    assert first["title"].startswith("Number 0 xxx")
-    assert len(first["title"]) == 200
+    endless = (Mention("a\nkind", number, f"Number\n {number} " + "x" * 500) for number in count())
+    found = await find(client, "", lambda user, text: endless)
+    assert (len(found), next(endless).id) == (20, 20)
+    assert (found[0]["kind"], found[0]["id"]) == ("a kind", "0")
+    assert found[0]["title"].startswith("Number 0 xxx")
+    assert len(found[0]["title"]) == 200
 
 
 @pytest.mark.parametrize("is_async", [True, False])
 async def test_a_slow_search_is_not_waited_for(client: Client, clock: Clock, is_async: bool):
     begun, release = threading.Event(), threading.Event()
 
-    async def hang(user: Any, text: str) -> list[Mention]:
+    async def hang(user: Any, text: str) -> Any:
         begun.set()
         await asyncio.Event().wait()
-        return []
 
-    def block(user: Any, text: str) -> list[Mention]:
+    def block(user: Any, text: str) -> Any:
         begun.set()
         release.wait(60)
-        return []
 
-    finding = asyncio.create_task(find(client, "x", hang if is_async else block))
+    finding = asyncio.create_task(find(client, "x", hang if is_async else block, status=503))
     assert await asyncio.to_thread(begun.wait, 60)
     clock.advance(records.TIMEOUT_SECONDS)
-    status, body = await asyncio.wait_for(finding, 60)
+    body = await asyncio.wait_for(finding, 60)
     release.set()
-    assert (status, body["error"]) == (503, "unavailable")
+    assert body["error"] == "unavailable"
 
 
-@pytest.mark.parametrize("answer", [ValueError("the password is sesame"), [1], None])
-async def test_a_failure_is_logged_and_tells_the_client_nothing(client: Client, caplog: Any, answer: Any):
-    def search(user: Any, text: str) -> Any:
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+def sesame(user: Any, text: str) -> Any:
+    raise ValueError("the password is sesame")
 
-    status, body = await find(client, "x", search)
-    assert (status, body) == (500, {"error": "internal_error", "message": "Something went wrong on the server."})
+
+@pytest.mark.parametrize("search", [sesame, lambda user, text: [1], lambda user, text: None])
+async def test_a_failure_is_logged_and_tells_the_client_nothing(client: Client, caplog: Any, search: Any):
+    body = await find(client, "x", search, status=500)
+    assert body == {"error": "internal_error", "message": "Something went wrong on the server."}
     assert "Traceback" in caplog.text
 
 
 # --- Which agents have it
 
 
-def attributes() -> str:
-    return render_to_string("agui/attributes.html", {}, RequestFactory().get("/"))
+def attributes(**context: str) -> str:
+    return render_to_string("agui/attributes.html", context, RequestFactory().get("/"))
 
 
 async def test_only_an_agent_with_a_search_offers_it(client: Client, settings: Any):
@@ -183,17 +160,19 @@ async def test_only_an_agent_with_a_search_offers_it(client: Client, settings: A
                 assert f'data-mentions-url="{prefix}agent/mentions/"' in attributes()
         finally:
             set_script_prefix("/")
-    other = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", capabilities=[Mentions(tokens)]))
-    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo"))
-    urls = [*get_urls(view), *get_urls(other, "other/", namespace="other")]
+    first, other = [agent_with(), agent_with(Mentions(tokens))]
+    urls = [*get_urls(first), *get_urls(other, "other/", namespace="other")]
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": urls})
-    for agent, is_there in (("agui", False), ("other", True)):
-        told = render_to_string("agui/attributes.html", {"agent": agent}, RequestFactory().get("/"))
-        assert ('data-mentions-url="/other/mentions/"' in told) is is_there
+    assert 'data-mentions-url="/other/mentions/"' in attributes(agent="other")
+    assert "data-mentions-url" not in attributes(agent="agui")
+
+
+def agent_with(*capabilities: Any) -> DjangoAGUIView:
+    return DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", capabilities=capabilities))
 
 
 def test_without_the_part_it_is_refused(settings: Any):
-    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", capabilities=[Mentions(tokens)]))
+    view = agent_with(Mentions(tokens))
     settings.INSTALLED_APPS = [app for app in settings.INSTALLED_APPS if app != "agui.contrib.mentions"]
     with pytest.raises(ImproperlyConfigured, match=r"add 'agui\.contrib\.mentions'"):
         view.agent  # noqa: B018
@@ -228,7 +207,7 @@ async def requests_of(client: Client, *messages: dict[str, Any]) -> list[Any]:
 async def test_the_model_reads_which_record_is_meant_also_later(client: Client):
     model = ScriptedModel([say("Done."), say("Yes.")])
     with searching(tokens, model=model):
-        await client.run(thread="t1", messages=[message("Finish @Buy milk", [{**MILK, "detail": "at home"}])])
+        await client.run(messages=[message("Finish @Buy milk", [{**MILK, "detail": "at home"}])])
         await client.run("Are you sure?")
         thread = await client.thread()
     fence, words = prompts(model.requests[0])
@@ -262,11 +241,9 @@ TITLES = ("b", "a@b", "@b", "\n", "Call", "Call Ada")
         ("@a@b", ["a@b"]),
         ("@a@b @b", ["a@b", "b"]),
         ("@@b", ["@b"]),
-        ("@b@b@b", ["b"]),
         ("a@b", ["b"]),
         ("@ab", []),
         ("", []),
-        ("@Call Ada", ["Call Ada"]),
         ("@Call Ada, then @Call Bob", ["Call", "Call Ada"]),
     ],
 )
@@ -280,9 +257,9 @@ async def test_the_longest_title_is_meant(client: Client, monkeypatch: Any, text
     assert threading.get_ident() not in threads  # Off the event loop
 
 
-@pytest.mark.parametrize("count", [2, 50])
-async def test_records_of_one_title_are_told_apart(client: Client, count: int):
-    many = [{**MILK, "id": str(number)} for number in range(count)]
+@pytest.mark.parametrize("number_of_records", [2, 50])
+async def test_records_of_one_title_are_told_apart(client: Client, number_of_records: int):
+    many = [{**MILK, "id": str(number)} for number in range(number_of_records)]
     image = {"type": "image", "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"}}
     parts = [image, {"type": "text", "text": "Is this @Buy milk?"}]
     [request] = await requests_of(client, {**message("", many), "content": parts})
@@ -297,22 +274,22 @@ async def test_a_record_can_not_leave_its_fence(client: Client):
     assert len(FENCE.fullmatch(fence)[2].splitlines()) == 1
 
 
-NO_RECORDS: list[Any] = [
-    *(None, 5, "x", {}, [None, 5, "x", [], {}]),
-    [{**MILK, "id": 5}],
-    [{**MILK, "title": ""}],
-    [{**MILK, "id": "5" * 201}],
-    [{"kind": "task", "title": "Buy milk"}],
-]
-
-
-@pytest.mark.parametrize("mentions", NO_RECORDS)
+@pytest.mark.parametrize(
+    "mentions",
+    [
+        *(None, 5, "x", {}, [None, 5, "x", [], {}]),
+        [{**MILK, "id": 5}],
+        [{**MILK, "title": ""}],
+        [{**MILK, "id": "5" * 201}],
+        [{"kind": "task", "title": "Buy milk"}],
+    ],
+)
 async def test_what_is_no_record_is_not_told(client: Client, mentions: Any):
     [request] = await requests_of(client, message("See @Buy milk @", mentions))
     assert prompts(request) == ["See @Buy milk @"]
 
 
-@pytest.mark.parametrize("title", ["C++ (new)", "a|b", "[draft", "(a+)+$", "\\"])
+@pytest.mark.parametrize("title", ["C++ (new)", "[draft", "(a+)+$", "\\"])
 async def test_a_title_is_no_pattern(client: Client, title: str):
     record = {**MILK, "title": title}
     texts = (f"See @{title}!", "See @" + "a" * 5000)
@@ -337,6 +314,5 @@ async def test_the_manual_shows_a_search_that_works(client: Client, other: Any, 
     assert values["config"].capabilities == [Mentions(module.search)]
     for owner, title in ((client.user, "Buy milk"), (client.user, "Call"), (other, "Sell milk")):
         await models.Task.objects.acreate(owner=owner, title=title)
-    status, body = await find(client, "milk", module.search)
-    assert status == 200
-    assert [(row["kind"], row["title"], row["detail"]) for row in body["mentions"]] == [("task", "Buy milk", "general")]
+    found = await find(client, "milk", module.search)
+    assert [(row["kind"], row["title"], row["detail"]) for row in found] == [("task", "Buy milk", "general")]

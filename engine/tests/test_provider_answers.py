@@ -1,4 +1,7 @@
-"""What providers really send: each answer of inputs/provider_answers.json, read by pydantic-ai's real classes."""
+"""What providers really send, read by pydantic-ai's real classes, and histories that they accept.
+
+The answers are those of inputs/provider_answers.json, the histories those of inputs/histories.json.
+"""
 
 import json
 import re
@@ -13,8 +16,19 @@ from pydantic_ai.capabilities import WebSearch
 from pydantic_ai.models import override_allow_model_requests
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
-from tests.conftest import Client
-from tests.provider_stub import Answer, Body, Extra, ProviderStub, calls_in, check_history, server_search, web_search
+from agui.testing import collect
+from tests.conftest import Client, run_input
+from tests.provider_stub import (
+    Answer,
+    Body,
+    Extra,
+    ProviderStub,
+    ToolUse,
+    calls_in,
+    check_history,
+    server_search,
+    web_search,
+)
 from tests.provider_stub import messages as messages_of
 from tests.providers import APIS, model_of
 from tests.wire import check_stream
@@ -107,7 +121,6 @@ def test_each_input_has_its_test():
 @pytest.mark.parametrize("name", ONE_CALL)
 async def test_a_call_has_one_id_in_the_stream_the_thread_and_the_next_request(name, client, stub, settings):
     turn = await play(name, client, stub, settings)
-
     assert turn.events[-1]["type"] == "RUN_FINISHED"
     assert turn.notes == ["Tea"]
     streamed = {event["toolCallId"] for event in turn.events if "toolCallId" in event}
@@ -122,7 +135,6 @@ async def test_a_call_has_one_id_in_the_stream_the_thread_and_the_next_request(n
 @pytest.mark.parametrize("name", TWO_CALLS)
 async def test_calls_that_a_gateway_confuses_run_all_the_same(name, client, stub, settings):
     turn = await play(name, client, stub, settings)
-
     assert turn.events[-1]["type"] == "RUN_FINISHED"
     assert sorted(turn.notes) == ["Bread", "Tea"]
 
@@ -183,7 +195,6 @@ async def test_a_result_without_a_call_is_nowhere(client, stub, settings):
 @pytest.mark.parametrize("name", REFUSED)
 async def test_a_refusal_is_called_so_and_has_the_models_words(name, client, stub, settings):
     turn = await play(name, client, stub, settings)
-
     assert turn.events[-1]["code"] == turn.failure["code"] == "model_refused"
     words = [REFUSAL] if name.startswith("refusal") else []
     assert turn.answers == words
@@ -193,7 +204,6 @@ async def test_a_refusal_is_called_so_and_has_the_models_words(name, client, stu
 @pytest.mark.parametrize("name", CUT)
 async def test_an_answer_that_was_cut_off_says_so(name, client, stub, settings):
     turn = await play(name, client, stub, settings)
-
     [cut] = [event["value"] for event in turn.events if event["type"] == "CUSTOM" and event["name"] == "answer_cut"]
     [answer] = [one for one in turn.thread["messages"] if one["role"] == "assistant"]
     assert turn.text == answer["content"] == "The first step is to"
@@ -205,7 +215,6 @@ async def test_an_answer_that_was_cut_off_says_so(name, client, stub, settings):
 @pytest.mark.parametrize("name", by_day(UNKNOWN, 2))
 async def test_what_a_reader_does_not_know_loses_no_text(name, client, stub, settings):
     turn = await play(name, client, stub, settings)
-
     assert turn.events[-1].get("code", "model_error") == "model_error"
     assert "".join(turn.answers) == turn.text
 
@@ -213,7 +222,6 @@ async def test_what_a_reader_does_not_know_loses_no_text(name, client, stub, set
 @pytest.mark.parametrize("name", THOUGHT)
 async def test_a_thought_between_tags_is_no_part_of_the_answer(name, client, stub, settings):
     turn = await play(name, client, stub, settings)
-
     assert turn.answers == ["Hello"]
     assert "think>" not in turn.text
     assert name == "only </think>" or turn.text == "Hello"
@@ -241,7 +249,6 @@ def chat_data(text: str) -> str:
 @pytest.mark.parametrize("name", DRAWN)
 async def test_a_drawing_is_the_same_words_live_and_after_a_reload(name, client, stub, settings):
     turn = await play(name, client, stub, settings)
-
     assert turn.answers == [turn.text]
     assert "None" not in turn.text
 
@@ -249,7 +256,6 @@ async def test_a_drawing_is_the_same_words_live_and_after_a_reload(name, client,
 @pytest.mark.parametrize("name", FAILED)
 async def test_an_answer_without_words_has_a_code(name, client, stub, settings):
     turn = await play(name, client, stub, settings)
-
     assert turn.events[-1]["code"] == FAILED[name]
     assert (turn.answers, turn.text) == ([], "")
 
@@ -257,5 +263,76 @@ async def test_an_answer_without_words_has_a_code(name, client, stub, settings):
 async def test_an_error_with_the_status_of_a_success_is_read(client, stub, settings):
     settings.DEBUG = True
     turn = await play(ERROR, client, stub, settings)
-
     assert "no model is loaded" in turn.events[-1]["metadata"]["debug"]["cause"]
+
+
+# --- Histories reach each provider as it accepts them: those of inputs/histories.json, and changes of the model
+
+HISTORIES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "inputs/histories.json").read_text())
+# Ids as gateways make them, who want them back.
+ODD_IDS = ["functions.ping:0", "call_" + "x" * 400, "a b/ü"]
+
+
+async def send(client: Client, stub: ProviderStub, api: str, replies: list[Any], messages: Any = None) -> int:
+    """Run a turn; returns its status."""
+    stub.replies = replies
+    new = {"messages": messages} if messages else {}
+    body = run_input("" if messages else "Go on", forwardedProps={"model": api}, **new)
+    response = await client.post(body)
+    if response.status_code == 200:
+        events = await collect(response)
+        check_stream(events, body)
+        assert events[-1].get("code", "empty_answer") == "empty_answer"
+    else:
+        assert json.loads(response.content)["message"]
+    return response.status_code
+
+
+@pytest.fixture
+def served(stub: ProviderStub, settings: Any) -> ProviderStub:
+    serve(settings, [], model=model_of("chat", stub.url), models={api: model_of(api, stub.url) for api in APIS})
+    return stub
+
+
+@pytest.mark.parametrize("history", by_day(HISTORIES), ids=lambda history: history["name"])
+async def test_a_history_is_sent_as_its_provider_accepts_it(history: Any, client: Client, served: ProviderStub):
+    for turn in history["turns"]:
+        replies = [Body(reply["chunks"]) for reply in turn.get("replies", ())] * 2
+        status = await send(client, served, turn["api"], replies or [Answer("Yes.")], turn["messages"])
+    assert status in (200, 422)
+    if status == 200:
+        check_history(served.requests[-1].body)
+        await send(client, served, turn["api"], [Answer("Yes.")])
+        check_history(served.requests[-1].body)
+
+
+@pytest.mark.parametrize("odd_id", by_day(ODD_IDS), ids=lambda odd_id: odd_id[:16])
+async def test_a_thread_goes_on_with_any_other_model(odd_id: str, client: Client, served: ProviderStub):
+    for api in APIS:
+        # Each provider sends the id twice.
+        for _ in range(2):
+            await send(client, served, api, [ToolUse("ping", {}, id=odd_id), Answer("Pinged.")])
+            check_history(served.requests[-1].body, own=(odd_id,))
+    for api in APIS:
+        await send(client, served, api, [Answer("Yes.")])
+        check_history(served.requests[-1].body, own=(odd_id,))
+    thread = await client.thread()
+    called = [call["id"] for one in thread["messages"] for call in one.get("toolCalls", ())]
+    assert odd_id in called  # The store keeps what was said.
+    assert len(set(called)) == len(called) == 2 * len(APIS)
+
+
+@pytest.mark.parametrize("odd_id", ODD_IDS, ids=lambda odd_id: odd_id[:16])
+async def test_a_provider_gets_its_own_ids_back(odd_id: str, client: Client, served: ProviderStub):
+    await send(client, served, "chat", [ToolUse("ping", {}, id=odd_id), Answer("Pinged.")])
+    assert calls_in(served.requests[-1].body) == ([odd_id], [odd_id])
+    await send(client, served, "chat", [Answer("Yes.")])
+    assert calls_in(served.requests[-1].body) == ([odd_id], [odd_id])
+
+    # Providers keep the beginning of a request in a cache.
+    for _ in range(2):
+        await send(client, served, "anthropic", [Answer("Yes.")])
+    first, second = (request.body["messages"] for request in served.requests[-2:])
+    assert second[: len(first)] == first
+    [call_id], [result_id] = calls_in(served.requests[-1].body)
+    assert call_id == result_id != odd_id

@@ -1,11 +1,17 @@
-"""agui/manual/recipes/, the part about tools: what each page claims."""
+"""agui/manual/recipes/, the pages about tools, approvals and code around a run: what each recipe claims."""
 
+import asyncio
 import re
+from dataclasses import replace
 
-from django.contrib.auth.models import Group, Permission
+import pytest
+from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
+from pydantic_ai.exceptions import UserError
 
-from agui.testing import Chat, call, say
+from agui import build_agent
+from agui.models import AuditRecord
+from agui.testing import Chat, ScriptedModel, call, say
 from agui.tools.schema import ToolOptions
 from tests.conftest import parts_of
 from tests.recipe_pages import read_page
@@ -15,17 +21,8 @@ async def test_know_who_asks(paste, user):
     paste("use-the-run#know-who-asks-and-report-progress")
     answer = await Chat(user, call("write_report"), say("Done.")).send("Write it")
     assert answer.results == ["Written for ada after 1 request(s) to the model."]
-    told = [event["value"] for event in answer.events if event["type"] == "CUSTOM"]
-    assert told == [{"percent": 50}, {"percent": 100}]
-    assert [event["name"] for event in answer.events if event["type"] == "CUSTOM"] == ["report_progress"] * 2
-    assert {"category": "reports"} in [event.get("snapshot") for event in answer.events]
-
-
-async def test_run_a_tool_alone(paste, user):
-    paste("use-the-run#run-a-tool-alone")
-    together = [call("read_balance"), call("move_money", amount=5), call("read_balance")]
-    answer = await Chat(user, together, say("Done.")).send("Move 5")
-    assert answer.results == ["42", "Moved 5, alone: True", "42"]
+    told = [(event["name"], event["value"]["percent"]) for event in answer.events if event["type"] == "CUSTOM"]
+    assert told == [("report_progress", 50), ("report_progress", 100)]
 
 
 async def test_set_every_option(paste, user):
@@ -41,41 +38,23 @@ async def test_set_every_option(paste, user):
     permission, _ = await Permission.objects.aget_or_create(content_type=task, codename="change_task")
     await user.user_permissions.aadd(permission)
     answer = await chat.send("And now?")
-    archive = chat.model.requests[1].tools["archive"]
-    assert archive.description.startswith("Archive all tasks of a category.\n\nReturn schema:")
-    assert (archive.strict, archive.sequential, archive.timeout, archive.kind) == (True, True, None, "unapproved")
+    assert chat.model.requests[1].tools["archive"].description.startswith("Archive all tasks of a category.")
     assert "at least 1 character" in str(chat.model.requests[2].tool_results)
     assert [one["message"] for one in answer.interrupts] == ["Archive these tasks?"]
-    answer = await chat.approve()
-    assert answer.results == ["Archived home."]
-    catalog = (await chat.http.get("/agent/tools/")).json()
-    assert catalog[0]["summary"] == "Archive tasks"
-    night = Chat(user, say("Not now."))
-    await night.send("Archive them", state={"category": "night"})
+    assert (await chat.approve()).results == ["Archived home."]
+    night = Chat(user, call("send_invitation", address="b@example.com"), say("Done."))
+    [waiting] = (await night.send("Archive them", state={"category": "night"})).interrupts
     assert "archive" not in night.model.requests[0].tools
-
-    chat = Chat(user, call("send_invitation", address="b@example.com"), say("Done."))
-    [waiting] = (await chat.send("Invite Bob")).interrupts
     assert waiting["metadata"]["x-destructive"] is False
-    assert (await chat.approve()).results == ["Invited b@example.com."]
-
-
-async def test_bundle_tools_in_a_toolset(paste, user):
-    paste("many-tools#bundle-tools-in-a-toolset")
-    answer = await Chat(user, [call("site_time_zone"), call("site_thread_name")], say("Paris."), thread="t1").send(
-        "Where?"
-    )
-    assert sorted(answer.results) == ["Europe/Paris", "t1"]
+    assert (await night.approve()).results == ["Invited b@example.com."]
 
 
 async def test_make_tools_for_each_run(paste, user, other):
     paste("tools-by-user#make-tools-for-each-run")
-    answer = await Chat(user, call("report_of_ada"), say("Well.")).send("How is it?")
-    assert answer.results == ["report_of_ada: all is well"]
-    chat = Chat(other, say("Nothing."))
-    await chat.send("How is it?")
-    assert "report_of_bob" in chat.model.requests[0].tools
-    assert "report_of_ada" not in chat.model.requests[0].tools
+    for one, name, another in ((user, "ada", "bob"), (other, "bob", "ada")):
+        chat = Chat(one, call(f"report_of_{name}"), say("Well."))
+        assert (await chat.send("How is it?")).results == [f"report_of_{name}: all is well"]
+        assert f"report_of_{another}" not in chat.model.requests[0].tools
 
 
 async def test_hide_or_change_tools_before_each_request(paste, user):
@@ -89,46 +68,19 @@ async def test_hide_or_change_tools_before_each_request(paste, user):
     assert "add_task" not in second.tools
 
 
-async def test_let_the_agent_search_for_tools(paste, user):
-    paste("many-tools#let-the-agent-search-for-tools")
-    search = call("search_tools", queries=["fiscal"])
-    chat = Chat(user, search, [call("export_tax_report", year=2025), call("help_me")], say("There."))
-    answer = await chat.send("Export my tax report")
-    assert list(chat.model.requests[0].tools) == ["help_me", "search_tools"]
-    assert "export_tax_report" in chat.model.requests[1].tools
-    assert answer.results[1:] == ["Report of 2025", "It can do much."]
-
-
 async def test_tell_the_model_more_than_the_result(paste, user):
     paste("use-the-run#tell-the-model-more-than-the-result")
-    chat = Chat(user, call("check_stock", item="Milk"), say("None left."), thread="t1")
+    chat = Chat(user, call("check_stock", item="Milk"), say("None left."))
     answer = await chat.send("Is there milk?")
     contents = [getattr(part, "content", "") for part in parts_of(chat.model.requests[1])]
     assert "Mention that Milk will arrive on Monday." in contents
     assert answer.text == "None left."
     assert "Monday" in str(answer.activities["pydantic_ai_enqueued_messages"])
-    thread = (await chat.http.get("/agent/threads/t1/")).json()
-    assert [message["role"] for message in thread["messages"]] == ["user", "assistant", "tool", "activity", "assistant"]
-
-
-async def test_load_a_bundle_only_when_it_is_needed(paste, user):
-    paste("many-tools#load-a-bundle-only-when-it-is-needed")
-    chat = Chat(user, call("load_capability", id="invoices"), call("count_invoices"), say("Three."))
-    answer = await chat.send("How many invoices are open?")
-    first, second, third = chat.model.requests
-    assert "Invoices of ada: what is open" in first.instructions
-    assert "without VAT" not in first.instructions
-    assert "count_invoices" not in first.tools
-    assert "count_invoices" in second.tools
-    assert "without VAT" in str(second.messages) + second.instructions
-    assert third.tool_results == {"count_invoices": 3}
-    assert [one.name for one in answer.calls] == ["load_capability", "count_invoices"]
 
 
 async def test_switch_on_behaviour_for_a_group(paste, user, other):
     paste("tools-by-user#switch-on-behaviour-for-a-group")
-    editors = await Group.objects.acreate(name="editors")
-    await user.groups.aadd(editors)
+    await user.groups.acreate(name="editors")
     answer = await Chat(user, call("word_count", text="one two"), say("Two.")).send("Count")
     assert answer.results == ["2"]
     chat = Chat(other, say("No."))
@@ -155,28 +107,99 @@ async def test_hide_one_tool(paste, user):
     assert ["restore_all" in request.tools for request in chat.model.requests] == [True, True, False]
 
 
-async def test_describe_parameters_in_the_docstring(paste, user):
-    paste("describe-a-tool#describe-parameters-in-the-docstring")
-    chat = Chat(user, call("convert", amount=2, currency="USD"), say("Done."))
-    assert (await chat.send("2 euros in dollars")).results == ["2.00 euros in USD"]
-    properties = chat.model.requests[0].tools["convert"].parameters_json_schema["properties"]
-    assert properties["currency"]["description"] == "The three letters of the currency, such as USD."
+# --- Approvals, and questions
 
 
-async def test_take_the_schema_from_elsewhere(paste, user):
-    paste("describe-a-tool#take-the-schema-from-elsewhere")
-    chat = Chat(user, call("find_customer", city="Rome", limit=3), say("Done."))
-    answer = await chat.send("Who is in Rome?")
-    assert answer.results == ["Sent to the CRM: [('city', 'Rome'), ('limit', 3)]"]
-    assert chat.model.requests[0].tools["find_customer"].parameters_json_schema["required"] == ["city"]
+async def test_ask_only_if_much_is_at_stake(paste, user):
+    paste("ask-for-approval#ask-only-if-much-is-at-stake")
+    chat = Chat(user, call("refund", euros=20), call("refund", euros=200), say("Done."))
+    answer = await chat.send("Refund both")
+    assert answer.results == ["Refunded 20 euros."]
+    assert [one["message"] for one in answer.interrupts] == ["Refund 200 euros?"]
+    assert (await chat.approve()).results == ["Refunded 200 euros."]
 
 
-async def test_load_several_bundles_together(paste, user):
-    paste("many-tools#load-several-bundles-together")
-    chat = Chat(user, call("load_capability", id="shop"), call("count_parcels"), say("Two."))
-    assert (await chat.send("Where is my parcel?")).results[-1] == "2"
-    first, second, _ = chat.model.requests
-    assert "The shop: invoices and parcels." in first.instructions
-    assert "Name the carrier." not in first.instructions
-    loaded = str(second.messages) + second.instructions
-    assert ["Amounts are in euros." in loaded, "Name the carrier." in loaded] == [True, True]
+def send_message(to: str, text: str) -> str:
+    return f"Sent to {to}: {text}"
+
+
+async def test_answer_in_code(paste, user):
+    recipe = paste("ask-for-approval#answer-in-code-without-a-page")
+    recipe.registry.add(send_message, description="Send a message.", destructive=True)
+    calls = [call("send_message", to=name, text="Come!") for name in ("Bob", "Eve")]
+    model = ScriptedModel([calls, say("One went out.")])
+    with recipe.view.agent.override(model=model):
+        assert await recipe.run_at_night(user, "Tell both") == "One went out."
+    told = str(model.requests[1].messages)
+    assert "Sent to Bob: Come! (sent at night)" in told
+    assert "Sent to Eve" not in told
+    assert "Nobody can be asked at night." in told
+    assert sorted([record.outcome async for record in AuditRecord.objects.all()]) == ["denied", "success"]
+
+
+async def test_ask_the_user_a_question(paste, user):
+    paste("finish-later#ask-the-user-a-question")
+    chat = Chat(user, call("book_visit"), say("Ok."))
+    [question] = (await chat.send("Book a visit")).interrupts
+    assert (question["message"], question["responseSchema"]["format"]) == ("Which day suits you?", "date")
+    assert (await chat.resume("2026-12-24")).results == ["2026-12-24"]
+
+
+# --- Code around a run, and capabilities
+
+
+def logged(caplog):
+    return [record.getMessage() for record in caplog.records if record.name == "assistant.agent"]
+
+
+def quote(title: str) -> str:
+    return f"<{title}>"
+
+
+async def test_change_arguments_and_answers(paste, user, caplog):
+    recipe = paste("run-code-around-a-run#change-arguments-and-answers")
+    recipe.registry.add(quote, name="add_task", description="Add a task.")
+    chat = Chat(user, call("add_task", title=" Milk "), say("Added."), say("Hello."))
+    answer = await chat.send("Milk")
+    assert answer.results == ["<Milk>"]
+    assert "Never promise a date." in chat.model.requests[0].instructions
+    await chat.send("Hi")
+    assert chat.model.requests[-1].messages[1].metadata["asked_by"] == "ada"
+
+    config = replace(recipe.config, capabilities=[recipe.HouseRules(closed=True)])
+    recipe.view.endpoint = replace(recipe.view.endpoint, config=config)
+    assert (await Chat(user, say("Never asked.")).send("Hi")).text == "We are closed. Try again tomorrow."
+
+
+async def test_log_what_a_run_does(paste, user, caplog):
+    recipe = paste("run-code-around-a-run#log-what-a-run-does")
+    caplog.set_level("INFO", "assistant.agent")
+    await Chat(user, say("Hello.")).send("Hi")
+    assert logged(caplog) == ["ada asks with 1 messages", "ada used 15 tokens"]
+
+    @recipe.hooks.on.before_model_request(timeout=0.001)
+    async def hang(ctx, request_context):
+        await asyncio.Event().wait()
+
+    assert (await Chat(user, say("Never asked.")).send("Hi")).error == "internal_error"
+    assert "hang took more than 0.001 seconds" in caplog.text
+
+
+async def test_choose_which_capability_comes_first(paste, user):
+    recipe = paste("arrange-capabilities#choose-which-capability-comes-first")
+    await Chat(user, say("Hello.")).send("Hi")
+    assert recipe.order == ["Translate", "Shorten", "Measure"]
+    with pytest.raises(UserError, match="requires `Shorten`"):
+        build_agent(recipe.registry, replace(recipe.config, capabilities=[recipe.Translate(), recipe.Measure()]))
+
+
+async def test_time_each_layer_of_a_run(paste, user, caplog):
+    recipe = paste("run-code-around-a-run#time-each-layer-of-a-run")
+    recipe.registry.add(quote, name="add_task", description="Add a task.")
+    caplog.set_level("INFO", "assistant.agent")
+    await Chat(user, call("add_task", title="Milk"), say("Added.")).send("Milk")
+    layers = [line.partition(" took ")[0] for line in logged(caplog) if " took " in line]
+    assert layers.index("arguments of add_task") < layers.index("add_task") < layers.index("CallToolsNode")
+    assert layers.count("ModelRequestNode") == 2
+    assert layers[-1] == "run"
+    assert [line for line in logged(caplog) if line.endswith(" events") and line != "0 events"]

@@ -68,7 +68,6 @@ async def test_tools_sources_come_with_the_answer_and_stay_with_it(client: Clien
     model = mount(registry, look(HOURS, page(2), _id="c"), say("At nine [1]."))
     events = await client.run("When?")
     answer = (await client.thread())["messages"][-1]
-
     check_stream(events)
     assert event_types(events)[-2:] == ["CUSTOM", "RUN_FINISHED"]
     sources = [{"number": 1, **HOURS}, {"number": 2, **page(2)}]
@@ -101,12 +100,8 @@ async def test_calls_of_one_turn_are_numbered_together(client: Client, mount: Mo
 )
 async def test_sources_are_read_from_the_metadata_of_a_result(client: Client, mount: Mount, metadata, sources):
     others = ToolRegistry()
-
-    @tool(others)
-    def second() -> ToolReturn[str]:
-        """Answer with metadata."""
-        return ToolReturn("Done.", metadata={"agui_sources": metadata})
-
+    returned = ToolReturn("Done.", metadata={"agui_sources": metadata})
+    others.add(lambda: returned, name="second", description="Answer with metadata.")
     mount(others, call("second"), say("Yes [2]."))
     events = await client.run("Hi")
     assert (told(events), events[-1]["type"]) == (sources, "RUN_FINISHED")
@@ -161,16 +156,9 @@ async def test_a_call_that_failed_names_no_source(client: Client, mount: Mount):
 @pytest.mark.parametrize(
     "url",
     [
-        "javascript:alert(1)",
-        " javascript:alert(1)",
-        "java\nscript:alert(1)",
-        "data:text/html,x",
-        "//example.com/",
-        "/\\example.com/",
-        "/\t/example.com/",
-        "help/",
-        "https://example.com/ x",
-        "https://example.com/" + "x" * 2000,
+        *("javascript:alert(1)", " javascript:alert(1)", "java\nscript:alert(1)", "data:text/html,x"),
+        *("//example.com/", "/\\example.com/", "/\t/example.com/", "help/"),
+        *("https://example.com/ x", "https://example.com/" + "x" * 2000),
     ],
 )
 async def test_an_address_that_is_no_page_is_left_out(client: Client, mount: Mount, url: str):

@@ -22,7 +22,6 @@ from agui.testing import (
     read_frames,
     say,
     think,
-    wait,
 )
 
 
@@ -46,18 +45,21 @@ async def test_text_is_streamed_in_chunks(text, chunks, pieces):
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-async def test_tool_calls_run_and_their_results_are_recorded(streamed):
-    model, agent = build([call("add", a=1, b=2), call("add", a=3, b=4)], say("3 and 7"))
+async def test_parts_keep_their_order_and_results_are_recorded(streamed):
+    first = [think("Hm"), say("One"), call("add", _id="x", a=1, b=2), say("Two"), call("add", a=3, b=4)]
+    model, agent = build(first, say("3 and 7"))
     if streamed:
         async with agent.run_stream_events("Add") as events:
             results = [event async for event in events]
-        output = results[-1].result.output
+        result = results[-1].result
     else:
-        output = (await agent.run("Add")).output
-    assert output == "3 and 7"
+        result = await agent.run("Add")
+    assert result.output == "3 and 7"
+    parts = result.all_messages()[1].parts
+    assert [type(part) for part in parts] == [ThinkingPart, TextPart, ToolCallPart, TextPart, ToolCallPart]
     returned = model.requests[1].messages[-1].parts
     assert [part.content for part in returned] == [3, 7]
-    assert returned[0].tool_call_id != returned[1].tool_call_id
+    assert "x" == returned[0].tool_call_id != returned[1].tool_call_id
     assert model.requests[1].tool_results == {"add": 7}
 
 
@@ -70,39 +72,20 @@ async def test_call_arguments_arrive_in_fragments():
     assert model.requests[2].messages[-1].parts[0].outcome == "retried"  # Broken JSON is sent back to the model
 
 
-async def test_parts_keep_their_order_and_text_after_a_call_is_a_part_of_its_own():
-    _, agent = build([think("Hm"), say("One"), call("add", _id="x", a=1, b=1), say("Two")], say("Done"))
-    result = await agent.run("Go")
-    parts = result.all_messages()[1].parts
-    assert [type(part) for part in parts] == [ThinkingPart, TextPart, ToolCallPart, TextPart]
-    assert parts[2].tool_call_id == "x"
-
-
-@pytest.mark.parametrize("before", [[], [say("Hel")]], ids=["refuses the request", "breaks the stream off"])
+@pytest.mark.parametrize("before", [[], ["Hel"]], ids=["refuses the request", "breaks the stream off"])
 async def test_fail_raises_at_its_place(before):
-    _, agent = build([*before, fail(ConnectionError("down"))])
-    is_open, received = False, []
+    _, agent = build([*map(say, before), fail(ConnectionError("down"))])
+    received = []
 
     async def read():
-        nonlocal is_open
         async with agent.run_stream("Hi") as run:
-            is_open = True
+            received.append("open")
             async for text in run.stream_text(delta=True, debounce_by=None):
                 received.append(text)
 
     with pytest.raises(ConnectionError, match="down"):
         await read()
-    assert (is_open, received) == ((True, ["Hel"]) if before else (False, []))
-
-
-async def test_wait_holds_the_stream_until_its_event():
-    gate, reached = asyncio.Event(), asyncio.Event()
-    _, agent = build([say("One"), wait(gate, reached), say(" two")])
-    run = asyncio.create_task(agent.run("Hi"))
-    await reached.wait()
-    assert not run.done()
-    gate.set()
-    assert (await run).output == "One two"
+    assert received == (["open", *before] if before else [])
 
 
 async def test_script_that_has_ended_says_so():

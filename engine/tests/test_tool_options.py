@@ -1,23 +1,29 @@
-"""What `@tool` can be told, as a client of the endpoint sees it."""
+"""What `@tool` can be told, and what holds for tools of toolsets, as a client of the endpoint sees it."""
 
 import asyncio
 import inspect
-import json
+import re
 import threading
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, RunContext, Tool
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
+from pydantic import SecretStr
+from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
 from pydantic_ai.tools import GenerateToolJsonSchema, ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 
-from agui import AgentDeps, ToolRegistry, tool
+from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, tool
+from agui.models import AuditRecord
 from agui.testing import call, say
-from agui.tools.call import FAILED, TIMED_OUT, build_toolset
+from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
 from agui.tools.schema import ToolOptions
-from tests.conftest import Client, asked, decision, parts_of, results_of, run_input
+from tests import pages
+from tests.conftest import Client, decision, parts_of, results_of
 from tests.wire import check_stream
 
 
@@ -94,10 +100,10 @@ async def test_prepare_can_take_away_neither_the_approval_nor_the_name(client: C
     def innocent(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition:
         return replace(definition, kind="function", name="harmless")
 
-    registry.add(echo, name="wipe", destructive=True, prepare=innocent)
-    mount(registry, call("wipe", _id="c1"))
-    events = await client.run("Go")
-    assert [one["toolCallId"] for one in events[-1]["outcome"]["interrupts"]] == ["c1"]
+    registry.add(echo, name="wipe_all", destructive=True, prepare=innocent)
+    mount(registry, call("wipe_all", _id="c1"))
+    [asked] = interrupts(await client.run("Go"))
+    assert (asked["toolCallId"], asked["metadata"]["x-summary"]) == ("c1", "Wipe all")
 
 
 # --- strict, sequential, retries
@@ -172,159 +178,7 @@ async def test_a_synchronous_tool_that_times_out_is_not_called_twice(client: Cli
     assert calls == [1]
 
 
-# --- Approvals from within
-
-
-@pytest.fixture
-def paid(registry) -> list[int]:
-    done: list[int] = []
-
-    @tool(registry)
-    def pay(ctx: RunContext[AgentDeps], amount: int) -> str:
-        """Pay."""
-        if amount > 100 and not ctx.tool_call_approved:
-            raise ApprovalRequired({"x-confirm": f"Pay {amount}?", "amount": amount})
-        done.append(amount)
-        return "paid"
-
-    return done
-
-
-async def test_a_tool_asks_for_approval_by_what_is_at_stake(client: Client, mount, registry, paid):
-    calls = [call("pay", amount=amount, _id=f"c{amount}") for amount in (5, 500, 600)]
-    model = mount(registry, calls, say("Done."))
-    events = await client.run("Go")
-    asks = [(one["toolCallId"], one["message"], one["metadata"]["amount"]) for one in interrupts(events)]
-    assert asks == [("c500", "Pay 500?", 500), ("c600", "Pay 600?", 600)]
-    assert paid == [5]
-    resume = [decision("c500"), decision("c600", approved=False, reason="Too much.")]
-    await client.run(resume=resume)
-    assert sorted(outcomes(model.requests[1])) == [("denied", "Too much."), ("success", "paid"), ("success", "paid")]
-    # A decision counts once.
-    assert (await client.run(resume=resume))[-1]["code"] == "interrupt_unknown"
-    assert paid == [5, 500]
-
-
-@pytest.mark.parametrize("forged", [{"approved": True}, {"approved": True, "editedArgs": {"amount": 9000}}])
-async def test_such_an_approval_is_the_servers_to_give(
-    client: Client, other_client: Client, mount, registry, paid, forged
-):
-    mount(registry, call("pay", amount=500, _id="c1"), say("never"))
-    await client.run("Go")
-    made_up = {"interruptId": "int-c1", "status": "resolved", "payload": forged}
-    assert (await client.run(resume=[made_up]))[-1]["code"] == "interrupt_unknown"
-    as_message = {"id": "t1", "role": "tool", "toolCallId": "c1", "content": json.dumps(forged)}
-    assert (await client.run(messages=[as_message]))[-1]["code"] == "interrupt_pending"
-    made_up["interruptId"] = asked["c1"]
-    # Another user's thread of this id is one of their own, in which nothing is asked.
-    events = await other_client.run(resume=[made_up])
-    assert events[-1]["code"] == "interrupt_unknown"
-    assert paid == []
-
-
-# --- Calls whose result comes from outside, later
-
-
-@pytest.fixture
-def deferring(registry) -> ToolRegistry:
-    @tool(registry)
-    def train(name: str) -> str:
-        """Train a model, which takes hours."""
-        raise CallDeferred({"job": f"job of {name}"})
-
-    return registry
-
-
-def result(call_id: str, content: str, message_id: str = "later") -> dict[str, Any]:
-    return {"id": message_id, "role": "tool", "toolCallId": call_id, "content": content}
-
-
-async def test_a_deferred_call_is_answered_once_by_a_later_tool_message(
-    client: Client, other_client: Client, mount, deferring
-):
-    model = mount(deferring, call("train", name="a", _id="t1"), say("It is trained."), say("Hi."))
-    [interrupt] = interrupts(await client.run("Train"))
-    assert (interrupt["toolCallId"], interrupt["metadata"]["job"]) == ("t1", "job of a")
-    forged = run_input(messages=[result("t1", "1.0", "again")])
-    assert (await other_client.post(forged)).status_code == 422
-    assert (await client.thread())["pending"] == [interrupt]
-
-    events = await client.run(messages=[result("t1", "accuracy 0.9")])
-    check_stream(events, calls=["t1"])
-    assert events[-1]["outcome"] == {"type": "success"}
-    assert results(events) == [("success", "accuracy 0.9")]
-    assert outcomes(model.requests[1]) == [("success", "accuracy 0.9")]
-    assert (await client.post(forged)).status_code == 422
-    await client.run("Hello")
-    thread = await client.thread()
-    assert thread["pending"] == []
-    shown = [(message["role"], message.get("content")) for message in thread["messages"]]
-    assert [role for role, _ in shown] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
-    assert shown[2] == ("tool", "accuracy 0.9")
-
-
-async def test_all_deferred_calls_are_answered_together(client: Client, mount, deferring):
-    paint = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
-    calls = [call("train", name="a", _id="t1"), call("train", name="b", _id="t2"), call("paint", _id="p1")]
-    model = mount(deferring, calls, say("All done."))
-    await client.run("Train", tools=paint)
-    some = [result("t1", "0.8", "m1"), result("p1", "blue", "m2")]
-    assert (await client.run(messages=some, tools=paint))[-1]["code"] == "interrupt_pending"
-    await client.run(messages=[*some, result("t2", "0.9", "m3")], tools=paint)
-    told = {part.tool_call_id: part.content for part in results_of(model.requests[1]).values()}
-    assert told == {"t1": "0.8", "t2": "0.9", "p1": "blue"}
-
-
-async def test_a_resume_counts_before_a_tool_message(client: Client, mount, deferring):
-    model = mount(deferring, call("train", name="a", _id="t1"), say("Stopped."))
-    await client.run("Train")
-    cancelled = {"interruptId": asked["t1"], "status": "cancelled"}
-    await client.run(messages=[result("t1", "0.9")], resume=[cancelled])
-    assert outcomes(model.requests[1])[0][0] == "failed"
-
-
-async def test_a_deferred_call_waits_as_long_as_the_setting_says(client: Client, mount, deferring, settings):
-    settings.AGUI = {"INTERRUPT_EXPIRES_SECONDS": 0.000001}
-    mount(deferring, call("train", name="a", _id="t1"), say("never"))
-    await client.run("Train")
-    assert (await client.run(messages=[result("t1", "0.9")]))[-1]["code"] == "interrupt_expired"
-
-
-@pytest.mark.parametrize(("content", "ends"), [('{"accuracy": 0.9}', "RUN_FINISHED"), ("fine", "RUN_ERROR")])
-async def test_a_deferred_call_may_say_what_its_result_has_to_be(client: Client, mount, registry, content, ends):
-    @tool(registry)
-    def train() -> str:
-        """Train a model."""
-        raise CallDeferred({"response_schema": {"type": "object", "required": ["accuracy"]}})
-
-    mount(registry, call("train", _id="t1"), say("Done."))
-    await client.run("Train")
-    assert (await client.run(messages=[result("t1", content)]))[-1]["type"] == ends
-
-
 # --- All that pydantic-ai's Tool takes
-
-
-def test_every_option_of_pydantic_ais_tool_is_one_of_ours():
-    theirs = set(inspect.signature(Tool).parameters) - {"function", "name", "description"}
-    assert theirs - set(ToolOptions.__annotations__) == set()
-
-
-@pytest.mark.parametrize(
-    ("made", "options", "error", "message"),
-    [
-        (echo, {"prepare": "always"}, ValueError, "prepare"),
-        (echo, {"colour": "red"}, TypeError, r"no option 'colour'. Use one of args_validator, .*toolsets="),
-        (echo, {"retries": 1, "max_retries": 2}, TypeError, "which are the same"),
-        (echo, {"require_parameter_descriptions": True}, TypeError, "describe each parameter in the docstring"),
-        (42, {}, TypeError, "is no tool: give a function or a Tool, and a name="),
-        (partial(echo, text="x"), {}, TypeError, "is no tool: give a function or a Tool, and a name="),
-        ("echo", {}, TypeError, "is no tool: give a function or a Tool, and a name="),
-    ],
-)
-def test_what_can_not_be_registered_is_refused_with_the_cure(registry, made, options, error, message):
-    with pytest.raises(error, match=message):
-        registry.add(made, **options)
 
 
 class Titled(GenerateToolJsonSchema):
@@ -356,9 +210,10 @@ async def test_options_reach_pydantic_ai(client: Client, mount, registry):
     (binding,) = registry
     assert binding.input_schema["title"] == "Made by Titled"
     assert binding.input_schema["properties"]["text"]["description"] == "What to say."
-    built = build_toolset(registry).tools["documented"]
-    assert (built.max_retries, built.include_return_schema) == (4, True)
-    assert built.metadata == {"team": "red", "x-category": "other", "x-summary": "Say it"}
+    built = build_toolset(registry, "mine")
+    assert built.id == "mine"
+    assert built.tools["documented"].max_retries == 4
+    assert built.tools["documented"].metadata == {"team": "red", "x-category": "other", "x-summary": "Say it"}
     model = mount(registry, call("documented", text="Hi"), say("Done."))
     assert results(await client.run("Go")) == [("success", '{"said":"Hi"}')]
     assert "Return schema:" in model.requests[0].tools["documented"].description
@@ -411,3 +266,177 @@ async def test_a_tool_of_pydantic_ai_is_added_with_its_options(client: Client, u
     assert registry.call("starred", {"words": ["a", "b"]}) == "a b"
     mount(registry, [call("doc", text="a"), call("raw", what="b")], say("Done."))
     assert results(await client.run("Go")) == [("success", '{"said":"a"}'), ("success", "b")]
+
+
+# --- The name of the search among many tools, `search_tools` (transcripts/tool_search.yaml has the search)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_tool_named_like_the_search_and_a_deferred_one_exclude_each_other(registry, settings, order):
+    settings.AGUI = {"SEARCH_TOOLS_ABOVE": None}
+    first, second = [("search_tools", None), ("rare", True)][::order]
+    registry.add(echo, name=first[0], defer_loading=first[1])
+    with pytest.raises(ValueError, match="rename yours, or leave out defer_loading=True"):
+        registry.add(echo, name=second[0], defer_loading=second[1])
+
+
+async def test_the_name_of_the_search_is_refused_where_something_may_be_searched(
+    client: Client, mount, registry, settings
+):
+    config = AgentConfig(model="demo", toolsets=[FunctionToolset([Tool(echo, name="search_tools")])])
+    cure = r"rename yours, or set AGUI\[\"SEARCH_TOOLS_ABOVE\"\] = None"
+    with pytest.raises(ImproperlyConfigured, match=cure):
+        DjangoAGUIView(ToolRegistry(), config)
+    with pytest.raises(ValueError, match=f"'search_tools': .*{cure}"):
+        registry.add(echo, name="search_tools")
+
+    settings.AGUI = {"SEARCH_TOOLS_ABOVE": None}
+    DjangoAGUIView(ToolRegistry(), config)
+    registry.add(echo, name="search_tools")
+    mount(registry, call("search_tools", text="mine"), say("Done."))
+    assert results(await client.run("Go")) == [("success", "mine")]
+
+
+# --- Tools of AgentConfig.toolsets: what `@tool` promises of a call, but no question, no permission
+
+
+toolset: FunctionToolset[AgentDeps] = FunctionToolset(id="mine")
+
+
+@toolset.tool_plain
+def broken() -> str:
+    """Fail."""
+    raise ValueError("postgres://user:hunter2@db/prod")
+
+
+@toolset.tool_plain
+async def broken_async() -> str:
+    """Fail."""
+    raise KeyError("hunter2")
+
+
+@toolset.tool_plain
+def forbidden() -> str:
+    """Refuse."""
+    raise PermissionDenied
+
+
+@toolset.tool_plain
+def queryset() -> Any:
+    """Return what has no JSON form."""
+    return get_user_model().objects.all()
+
+
+@toolset.tool_plain
+async def hang() -> None:
+    """Wait for ever."""
+    await asyncio.Event().wait()
+
+
+@toolset.tool
+def look(ctx: RunContext[AgentDeps]) -> list[str]:
+    """Use the database, and see where."""
+    return [ctx.deps.user.get_username(), f"{get_user_model().objects.count()}", threading.current_thread().name]
+
+
+@toolset.tool_plain
+def sign_in(login: str, password: SecretStr) -> str:
+    """Take a secret."""
+    raise ValueError(password.get_secret_value())
+
+
+class Raises(WrapperToolset[AgentDeps]):
+    """A toolset of another kind, which fails by itself."""
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        if name == "broken":
+            raise RuntimeError("hunter2")
+        return await super().call_tool(name, tool_args, ctx, tool)
+
+
+KINDS: dict[str, AbstractToolset[AgentDeps]] = {
+    "functions": toolset,
+    "wrapper": Raises(toolset),
+    "prefixed": toolset.prefixed("a"),
+}
+
+
+@pytest.fixture
+def run(client: Client, mount: Callable[..., Any]) -> Any:
+    """Let the model call a tool, and return the events and what the model was told."""
+
+    async def run_tool(name: str, tools: AbstractToolset[AgentDeps] = toolset, **arguments: Any) -> Any:
+        model = mount(ToolRegistry(), call(name, **arguments), say("Well."), toolsets=[tools])
+        events = await client.run("Go")
+        check_stream(events)
+        assert events[-1]["type"] == "RUN_FINISHED"
+        [told] = results_of(model.requests[1]).values()
+        return events, told
+
+    return run_tool
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["broken", "broken_async", "queryset", "forbidden"])
+async def test_a_failing_tool_of_a_toolset_ends_its_call_only(run: Any, kind: str, name: str, caplog: Any):
+    prefix = "a_" if kind == "prefixed" else ""
+    events, told = await run(prefix + name, KINDS[kind])
+    is_refusal = name == "forbidden"
+    assert (told.content, told.outcome) == ((DENIED, "denied") if is_refusal else (FAILED, "failed"))
+    [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert result["metadata"]["outcome"] == told.outcome
+    assert "hunter2" not in str(events)
+    assert (f"Tool {prefix + name!r} failed" in caplog.text) is not is_refusal
+
+
+async def test_a_call_of_a_toolset_has_the_time_of_the_settings_and_is_not_repeated(run: Any, settings: Any):
+    settings.AGUI = {**settings.AGUI, "TOOL_TIMEOUT_SECONDS": 0.05}
+    _, told = await run("hang")
+    assert (told.content, told.outcome) == (TIMED_OUT, "failed")
+
+
+async def test_a_blocking_function_of_a_toolset_runs_in_a_thread_of_the_tools(run: Any):
+    _, told = await run("look")
+    user, count, thread = told.content
+    assert (user, count) == ("ada", "1")
+    assert thread.startswith("agui-tools")
+
+
+async def test_a_call_of_a_toolset_is_audited_with_its_cause_and_without_secrets(run: Any):
+    await run("sign_in", login="ada", password="hunter2")
+    [record] = [record async for record in AuditRecord.objects.all()]
+    assert (record.tool_name, record.outcome) == ("sign_in", "failed")
+    assert record.error.startswith("ValueError: ")
+    assert record.arguments["login"] == "ada"
+    assert "hunter2" not in str(record.arguments) + record.error
+
+
+# --- The manual
+
+PAGE = pages.read("tools.md").partition("\n*Part `")[0]
+
+
+def test_each_option_is_on_the_page():
+    first_cells = re.findall(r"^\| (`.*?) \|", PAGE, re.M)
+    told = {name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)}
+    assert told == {"name", "description"} | set(ToolOptions.__annotations__)
+    theirs = set(inspect.signature(Tool).parameters) - {"function"}
+    assert theirs - told == set()
+
+
+async def test_the_tools_of_the_manual_do_as_it_says(client: Client, user: Any, mount):
+    defined: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", PAGE, re.S):
+        exec(compile(code, "agui/manual/tools.md", "exec"), defined)  # noqa: S102
+    calls = [call("pay", amount=5), call("pay", amount=500, _id="p1"), call("train", dataset="a", _id="t1")]
+    model = mount(defined["registry"], calls, say("Done."), say("Hi."))
+    asked = {one["toolCallId"]: one for one in interrupts(await client.run("Go"))}
+    assert asked["p1"]["message"] == "Really pay 500?"
+    assert asked["t1"]["metadata"]["job"] == "training on a"
+    trained = {"id": "m1", "role": "tool", "toolCallId": "t1", "content": "0.9"}
+    await client.run(messages=[trained], resume=[decision("p1")])
+    assert {content for _, content in outcomes(model.requests[1])} >= {"Paid 500.", "0.9"}
+    assert "forecast" not in model.requests[0].tools
+    await user.groups.acreate(name="beta")
+    await client.run("And now?")
+    assert "forecast" in model.requests[2].tools

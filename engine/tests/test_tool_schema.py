@@ -156,8 +156,6 @@ def test_extensions_are_at_the_root():
     }
     # Those that say nothing are left out.
     assert {key for key in build_input_schema(plain) if key.startswith("x-")} == {"x-category"}
-    names = ["shell", "introspect", "nav", "ui_read", "ui_write", "ui_generic", "other"]
-    assert [str(category) for category in ToolCategory] == names
 
 
 def move(address: Address) -> str:
@@ -165,14 +163,10 @@ def move(address: Address) -> str:
     return address.street
 
 
-def whoami(ctx: RunContext[AgentDeps]) -> str:
-    """Say who asks."""
-    return str(ctx.deps.user)
+def whoami(ctx: RunContext[AgentDeps]) -> str: ...
 
 
-def whoami_in_quotes(ctx: "RunContext[AgentDeps]", count: int = None) -> str:  # type: ignore[assignment]  # noqa: RUF013
-    """Say who asks."""
-    return f"{ctx.deps.user} {count}"
+def whoami_in_quotes(ctx: "RunContext[AgentDeps]", count: int = None): ...  # type: ignore[assignment]  # noqa: RUF013
 
 
 STREET = {"street": {"type": "string"}, "number": {"exclusiveMinimum": 0, "type": "integer"}}
@@ -194,64 +188,41 @@ def test_parameters_that_are_special(function, properties):
     assert registry.call("move", {"street": "Main St", "number": 4}) == "Main St"
 
 
-def untyped(text) -> str:
-    """Echo."""
-    return text
+def untyped(text): ...
 
 
-def untyped_context(ctx) -> str:
-    """Echo."""
-    return ctx
+def untyped_context(ctx): ...
 
 
-def context_later(text: str, ctx: RunContext[AgentDeps]) -> str:
-    """Echo."""
-    return text
+def context_later(text: str, ctx: RunContext[AgentDeps]): ...
 
 
-def deps_alone(ctx: AgentDeps, text: str) -> str:
-    """Echo."""
-    return text
+def deps_alone(ctx: AgentDeps, text: str): ...
 
 
-def deps_by_name(ctx: "AgentDeps") -> str:
-    """Echo."""
-    return ""
+def deps_by_name(ctx: "AgentDeps"): ...
 
 
-def variadic(*texts: str) -> str:
-    """Echo."""
-    return texts[0]
+def variadic(*texts: str): ...
 
 
-def keywords(**texts: str) -> str:
-    """Echo."""
-    return texts["text"]
+def keywords(**texts: str): ...
 
 
-def positional(text: str, /) -> str:
-    """Echo."""
-    return text
+def positional(text: str, /): ...
 
 
 def generator(text: str) -> Iterator[str]:
-    """Echo."""
     yield text
 
 
-def not_json(text: Model) -> str:
-    """Echo."""
-    return str(text)
+def not_json(text: Model): ...
 
 
-def returns_queryset(text: str) -> QuerySet:
-    """Echo."""
-    raise NotImplementedError
+def returns_queryset(text: str) -> QuerySet: ...
 
 
-def only_for_type_checkers(price: "Decimal") -> str:
-    """Echo."""
-    return str(price)
+def only_for_type_checkers(price: "Decimal"): ...
 
 
 @pytest.mark.parametrize(
@@ -273,7 +244,7 @@ def only_for_type_checkers(price: "Decimal") -> str:
 )
 def test_what_a_model_could_not_call_is_refused_with_the_cure(fn, problem, cure):
     with pytest.raises(TypeError) as refusal:
-        ToolRegistry().add(fn)
+        ToolRegistry().add(fn, description="Echo.")
     assert str(refusal.value).startswith(f"Tool '{fn.__name__}'")
     assert problem in str(refusal.value)
     assert cure in str(refusal.value)

@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from daily import at_night
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.template import Context, Template
-from django.urls import path, reverse
+from django.urls import reverse
 
 from agui import get_urls
 from agui.contrib.spending.models import Budget
 from agui.models import AuditRecord, Run, get_conversation_model
 from agui.namespaces import mounted_agents, owner_of, scope_of, split_scope
-from agui.testing import call, collect, say
+from agui.testing import call, say
 from tests import two_agents, urls
 from tests.conftest import Client, decision, run_input, script
 from tests.test_isolation import attack, media, use_the_ids, world_of
@@ -43,17 +44,12 @@ def billing(transactional_db: None) -> Client:
     return Client(user, "/billing/")
 
 
-async def test_every_route_of_one_agent_finds_nothing_of_the_other(client: Client, shared: Client):
-    async with world_of(client) as world:
-        await attack(shared, world)
-        await use_the_ids(shared, world)
-
-
-@pytest.mark.nightly
-async def test_nor_the_other_way_round(client: Client, shared: Client):
-    async with world_of(shared) as world:
-        await attack(client, world)
-        await use_the_ids(client, world)
+@pytest.mark.parametrize("is_turned", [False, *at_night(True)])
+async def test_every_route_of_one_agent_finds_nothing_of_the_other(client: Client, shared: Client, is_turned: bool):
+    owner, attacker = (shared, client) if is_turned else (client, shared)
+    async with world_of(owner) as world:
+        await attack(attacker, world)
+        await use_the_ids(attacker, world)
 
 
 @pytest.mark.nightly
@@ -75,25 +71,21 @@ async def test_agent_for_staff_refuses_all_others(client: Client):
 
 
 async def test_approval_counts_only_where_it_was_asked(client: Client, shared: Client):
-    urls.effects.clear()
-    with script(call("wipe", _id="w1"), say("Nothing to do.")):
+    with script(call("wipe", _id="w1"), say("Done.")):
         await shared.run("Wipe it")
-        refused = await collect(await client.post(run_input(resume=[decision("w1")])))
-    assert (refused[-1]["type"], refused[-1]["code"]) == ("RUN_ERROR", "interrupt_unknown")
-    assert urls.effects == []
-    with script(say("Done.")):
-        events = await shared.run(resume=[decision("w1")])
-    assert events[-1]["type"] == "RUN_FINISHED"
+        assert (await client.run(resume=[decision("w1")]))[-1]["code"] == "interrupt_unknown"
+        assert urls.effects == []
+        assert (await shared.run(resume=[decision("w1")]))[-1]["type"] == "RUN_FINISHED"
     assert urls.effects == ["invoice all"]
 
 
 async def test_catalogs_are_the_agents_own(client: Client, shared: Client):
-    of_first = json.loads((await client.get("tools/")).content)
-    of_shared = json.loads((await shared.get("tools/")).content)
-    assert "echo" in [one["name"] for one in of_first]
-    assert [one["name"] for one in of_shared if one["name"] == "wipe"]
-    assert "echo" not in [one["name"] for one in of_shared]
-    assert [one["name"] for one in json.loads((await shared.get("skills/")).content)] == ["overdue"]
+    async def names(of: Client, route: str) -> list[str]:
+        return [one["name"] for one in json.loads((await of.get(route)).content)]
+
+    assert "echo" in await names(client, "tools/")
+    assert await names(shared, "tools/") == ["wipe"]
+    assert await names(shared, "skills/") == ["overdue"]
 
 
 @pytest.fixture
@@ -138,9 +130,8 @@ async def test_admin_and_exports_tell_agents_apart(shared: Client, user: Any, ad
     assert [one["thread_id"] for one in json.loads(of_shared)["threads"]] == ["second"]
 
 
-async def test_limits_and_budgets_count_a_user_once(client: Client, shared: Client, settings: Any):
-    user = client.user
-    await Budget.objects.acreate(user=user, period="day", tokens=1)
+async def test_limits_and_budgets_count_a_user_once(client: Client, shared: Client):
+    await Budget.objects.acreate(user=client.user, period="day", tokens=1)
     with script(say("One.")):
         await client.run("Hi")
     refused = await shared.post(run_input("Hi"))
@@ -167,7 +158,6 @@ def test_page_names_its_agent_if_there_are_several(rf: Any, settings: Any):
 def test_views_are_those_of_their_own_namespace():
     assert str(get_urls(two_agents.view, "x/", namespace="x")[0].pattern) == "x/"
     assert two_agents.view.namespace == "agui"
-    assert path("", two_agents.view).callback is two_agents.view
 
 
 @pytest.mark.parametrize("namespace", ["", "Billing", "a/b", "a:b", "1st", "b" * 51])

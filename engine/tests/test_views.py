@@ -18,7 +18,7 @@ from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, get_urls,
 from agui.contrib.views.frame import DOCUMENT, HEADER
 from agui.contrib.views.rendering import MAX_ARGUMENTS_CHARS, render
 from agui.contrib.views.show import MAX_HTML_CHARS, MAX_TITLE_CHARS
-from agui.testing import ScriptedModel, call, say
+from agui.testing import ScriptedModel, call, event_types, say
 from tests import pages
 from tests.conftest import Client
 from tests.wire import check_stream
@@ -51,6 +51,10 @@ def written(settings: Any) -> None:
 def rendered(source: str, **values: Any) -> dict[str, Any]:
     with override_settings(TEMPLATES=templates(tried=source)):
         return render("tried.html", values)
+
+
+def button(inside: str = "Cancel", arguments: str = "number=7") -> str:
+    return f"{{% load agui_views %}}<button {{% call_tool 'cancel_order' {arguments} %}}>{inside}</button>"
 
 
 @tool(registry, read_only=True, metadata={"shows_view": True})
@@ -113,7 +117,7 @@ def test_text_of_a_card_has_its_lines_without_styles_and_buttons():
         "<img src='data:text/html,x'>",
         "<button data-tool=cancel_order data-arguments='{}'>Made by hand</button>",
         "{% load agui_views %}<a {% call_tool 'cancel_order' number=1 %}>A link</a>",
-        "{% load agui_views %}<button {% call_tool 'cancel_order' number=1 %}> </button>",
+        button(" "),
     ],
 )
 def test_card_has_nothing_that_acts(source: str):
@@ -125,34 +129,26 @@ def test_card_has_nothing_that_acts(source: str):
 
 def test_value_that_is_not_escaped_makes_no_call_of_another():
     # `|safe` is a mistake of the project. Another call than those of the template is refused.
-    forged = '<button data-tool="cancel_order" data-arguments=\'{"number": 8}\'>x</button>'
-    source = "{% load agui_views %}<button {% call_tool 'cancel_order' number=7 %}>Cancel</button>{{ name|safe }}"
-    with pytest.raises(ValueError, match="no template tag"):
-        rendered(source, name=forged)
+    source = button() + "{{ name|safe }}"
+    # Nor may one of another card.
+    of_another = rendered(button())["html"]
+    for forged in ('<button data-tool="cancel_order" data-arguments=\'{"number": 8}\'>x</button>', of_another):
+        with pytest.raises(ValueError, match="no template tag"):
+            rendered(button(arguments="number=9") + "{{ name|safe }}", name=forged)
     assert [one["arguments"] for one in rendered(source, name="x")["actions"]] == ['{"number": 7}']
 
 
-def test_calls_of_one_card_are_not_those_of_the_next():
-    source = "{% load agui_views %}<button {% call_tool 'cancel_order' number=7 %}>Cancel</button>"
-    html = rendered(source)["html"]
-    with pytest.raises(ValueError, match="no template tag"):
-        rendered("{{ html|safe }}", html=html)
-
-
 def test_card_within_a_card_keeps_the_calls_of_the_outer_one():
-    source = "{% load agui_views %}{{ inner }}<button {% call_tool 'cancel_order' number=7 %}>Cancel</button>"
-    card = rendered(source, inner=lambda: rendered("<p>x</p>")["text"])
+    card = rendered("{{ inner }}" + button(), inner=lambda: rendered("<p>x</p>")["text"])
     assert len(card["actions"]) == 1
 
 
 def test_what_a_card_may_have():
     source = (
         "<a href='https://shop.example/7'>1</a><a href='/orders/7/'>2</a><a href='mailto:a@b.example'>3</a>"
-        "<img src='data:image/png;base64,AA=='><svg><circle r=1 /></svg>"
-        "{% load agui_views %}{% include 'part.html' only %}"
+        "<img src='data:image/png;base64,AA=='><svg><circle r=1 /></svg>{% include 'part.html' only %}"
     )
-    part = "{% load agui_views %}<button {% call_tool 'cancel_order' price=price %}>Go</button>"
-    with override_settings(TEMPLATES=templates(tried=source, part=part)):
+    with override_settings(TEMPLATES=templates(tried=source, part=button("Go", "price=price"))):
         (action,) = render("tried.html", {"price": Decimal("1.5")})["actions"]
     assert action == {"tool": "cancel_order", "arguments": '{"price": ""}', "label": "Go"}
 
@@ -165,11 +161,9 @@ def test_other_engines_may_not_escape(settings: Any, tmp_path: Path):
 
 
 def test_sizes_have_limits():
-    source = "{% load agui_views %}<button {% call_tool 'cancel_order' note=note %}>Go</button>"
     with pytest.raises(ValueError, match="give ids, not texts"):
-        rendered(source, note="x" * MAX_ARGUMENTS_CHARS)
-    label = "{% load agui_views %}<button {% call_tool 'cancel_order' %}>{{ label }}</button>"
-    (action,) = rendered(label, label="Cancel\n\u202e" + "x" * 1000)["actions"]
+        rendered(button(arguments="note=note"), note="x" * MAX_ARGUMENTS_CHARS)
+    (action,) = rendered(button("{{ label }}"), label="Cancel\n\u202e" + "x" * 1000)["actions"]
     assert action["label"].startswith("Cancel x")
     assert len(action["label"]) == 100
 
@@ -194,9 +188,7 @@ async def test_card_is_an_activity_that_the_thread_keeps(client: Client, mount: 
 @pytest.mark.parametrize("about", [{"title": "x" * (MAX_TITLE_CHARS + 1)}, {"customer": "x" * MAX_HTML_CHARS}])
 async def test_card_that_is_too_large_is_a_failure_of_its_tool(client: Client, mount: Mount, about: dict[str, str]):
     mount(registry, call("show_order", **about), say("It failed."))
-    events = await client.run("Show it")
-    check_stream(events)
-    assert not [one for one in events if one["type"].startswith("ACTIVITY_")]
+    assert "ACTIVITY_SNAPSHOT" not in event_types(await client.run("Show it"))
 
 
 async def test_frame_has_one_script_and_its_own_policy(client: Client, mount: Mount):
@@ -272,28 +264,23 @@ async def test_result_has_a_text_for_the_model_and_the_card_for_the_app(connect:
     assert "<style>" not in json.dumps([one.model_dump() for one in result.content])
 
 
-async def test_failed_call_and_call_without_a_card_have_none(connect: Any):
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("show_order", {"title": "x" * (MAX_TITLE_CHARS + 1)}), ("cancel_order", {"number": 7})]
+)
+async def test_failed_call_and_call_without_a_card_have_none(connect: Any, name: str, arguments: dict[str, Any]):
     async with connect() as client:
-        failed = await client.call_tool("show_order", {"title": "x" * (MAX_TITLE_CHARS + 1)})
-        other = await client.call_tool("cancel_order", {"number": 7})
-    assert failed.is_error
-    assert failed.meta is None or "agui/view" not in failed.meta
-    assert other.meta is None or "agui/view" not in other.meta
+        result = await client.call_tool(name, arguments)
+    assert result.is_error is (name == "show_order")
+    assert "agui/view" not in (result.meta or {})
 
 
 async def test_tool_that_does_not_say_so_shows_hosts_nothing(connect: Any, caplog: Any):
     silent = ToolRegistry()
-
-    @tool(silent)
-    async def show_quietly(ctx: RunContext[AgentDeps]) -> str:
-        """Show an order."""
-        await show_view(ctx, "card.html", {"order": {"name": "Lamp"}})
-        return "shown"
-
+    silent.add(show_order)
     async with connect(silent) as client:
-        result = await client.call_tool("show_quietly", {})
+        result = await client.call_tool("show_order", {})
         assert (await client.list_resources()).resources == []
-    assert result.meta is None or "agui/view" not in result.meta
+    assert "agui/view" not in (result.meta or {})
     assert 'metadata={"shows_view": True}' in caplog.text
 
 
@@ -303,12 +290,7 @@ async def test_app_is_for_those_who_may_call_a_tool_that_shows_it(connect: Any, 
     from tests.test_mcp_endpoint import permit
 
     closed = ToolRegistry()
-
-    @tool(closed, permission="agui.view_run", metadata={"shows_view": True})
-    async def show_run(ctx: RunContext[AgentDeps]) -> str:
-        """Show a run."""
-        return "shown"
-
+    closed.add(show_order, permission="agui.view_run", metadata={"shows_view": True})
     async with connect(closed) as client:
         assert (await client.list_tools()).tools == []
         assert (await client.list_resources()).resources == []
@@ -325,8 +307,7 @@ async def test_without_the_part_hosts_hear_nothing_of_it(connect: Any, settings:
     async with connect() as client:
         assert all(one.meta is None for one in (await client.list_tools()).tools)
         assert (await client.list_resources()).resources == []
-        result = await client.call_tool("show_order", {})
-    assert result.meta is None or "agui/view" not in result.meta
+        assert "agui/view" not in ((await client.call_tool("show_order", {})).meta or {})
 
 
 # --- The manual

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from django.apps import apps
 from pydantic import BaseModel, Field, SecretStr
-from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry, RunContext, Tool
+from pydantic_ai import ApprovalRequired, CallDeferred, FunctionToolset, ModelRetry, RunContext, Tool
 from pydantic_ai.capabilities import ProcessHistory
 
 from agui import AgentDeps, Question, ToolRegistry, tool
@@ -110,6 +111,29 @@ def make_suggesting(**options: Any) -> Agent:
 
 AGENTS["suggests two things to say next"] = lambda: make_suggesting(count=2)
 AGENTS["suggests in no time"] = lambda: make_suggesting(timeout_seconds=0.05)
+
+
+# --- Many tools
+
+
+def numbered(count: int, toolsets: Any = (), **more: dict[str, Any]) -> Agent:
+    """Tools `number_0` and so on, and others with their options."""
+    registry = ToolRegistry()
+    for number in range(count):
+        registry.add(lambda: "done", name=f"number_{number}", description=f"Do thing {number}.")
+    for name, options in more.items():
+        registry.add(lambda: "done", name=name, description=f"Do the {name} thing.", **options)
+    return registry, {"toolsets": toolsets}
+
+
+AGENTS |= {f"{count} tools": partial(numbered, count) for count in (3, 4, 40, 41, 100)}
+AGENTS |= {
+    "2 tools and a rare one": partial(numbered, 2, rare={"defer_loading": True}),
+    "50 tools and a frequent one": partial(numbered, 50, frequent={"defer_loading": False}),
+    "2 tools and one of a toolset": lambda: numbered(2, [looking_up("lookup")]),
+    "3 tools and a hidden one": partial(numbered, 3, hidden={"permission": "users.view_user"}),
+    "2 tools and one that destroys": partial(numbered, 2, destroy={"destructive": True}),
+}
 
 
 # --- Orders that are cancelled, paid and changed
@@ -243,6 +267,23 @@ def make_sending(**options: Any) -> Agent:
 
 AGENTS["sends letters, and asks from within"] = make_sending
 AGENTS["sends letters, and asks before"] = lambda: make_sending(destructive=True)
+
+
+@agent("jobs elsewhere")
+def make_jobs() -> Agent:
+    registry = ToolRegistry()
+
+    @tool(registry)
+    def train(name: str) -> str:
+        """Train a model, which takes hours."""
+        raise CallDeferred({"job": f"job of {name}"})
+
+    @tool(registry)
+    def train_to(accuracy: float) -> str:
+        """Train a model to an accuracy."""
+        raise CallDeferred({"response_schema": {"type": "object", "required": ["accuracy"]}})
+
+    return registry, {}
 
 
 # --- Tools for MCP clients
