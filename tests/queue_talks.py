@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from gates import Lost, Point, Refused
-from servers import HANG_SECONDS, run_input
+from gates import Lost, Point
+from servers import HANG_SECONDS, contents, run_input
 
 POLL_SECONDS = 0.1
+# How often a process is ended at a point.
+DISTURBING = 0.03
 # What a point may be answered, and how often.
 STEPS = {
     "request": {"text": 6, "tool": 5, "tools": 2, "ask": 2, "both": 2, "fail": 1},
@@ -66,8 +68,8 @@ class Sent:
 class Talk:
     """One thread, and what happens in it. `site` has the processes (test_queue_killed.py)."""
 
-    def __init__(self, site: Any, seed: str, messages: int, disturbing: float) -> None:
-        self.site, self.messages, self.disturbing = site, messages, disturbing
+    def __init__(self, site: Any, seed: str, messages: int) -> None:
+        self.site, self.messages = site, messages
         self.chance = random.Random(seed)  # noqa: S311 # not a secret
         self.thread = f"talk-{seed}"
         self.sent: dict[str, Sent] = {}
@@ -160,7 +162,7 @@ class Talk:
         while time.monotonic() < deadline:
             try:
                 status, answer = await self.site.fetch(process, method, path, body)
-            except Refused:
+            except ConnectionRefusedError:
                 status, answer = 503, None
             except Lost:
                 self.log.append(f"{method} {path} {body}: lost in process {process}")
@@ -241,7 +243,7 @@ class Talk:
         points = [point for point in before if point.is_open]
         is_waiting = sent.status == "accepted" and answer["state"] == "waiting" and answer["run"]
         is_steered = is_waiting and sent.mode == "steer" and not sent.is_moved
-        if points and is_steered and (self.site.has_workers or points[0].pid == self.site.pid(process)):
+        if points and is_steered and (self.site.workers or points[0].pid == self.site.pid(process)):
             sent.due = Due(points[0].run, self.site.disturbances, self.spoilt)
 
     async def post_again(self, sent: Sent) -> None:
@@ -402,7 +404,7 @@ class Talk:
     async def drive(self) -> None:
         while len(self.sent) < self.messages and not self.mistakes:
             point = await self.next_point()
-            if self.chance.random() < self.disturbing:
+            if self.chance.random() < DISTURBING:
                 await self.site.disturb(self.chance, point)
             if point is None:
                 await self.check_rest()
@@ -453,7 +455,7 @@ class Talk:
             else:
                 break
         await self.check_rest()
-        texts = user_texts(await self.read_thread())
+        texts = contents(await self.read_thread(), "user")
         if texts != self.prompts and not self.mistakes:
             self.mistake(f"the thread has {texts}, and the model has read {self.prompts}")
         queued = [self.sent[each] for each in ids_of(self.prompts)]
@@ -466,7 +468,7 @@ class Talk:
         before, thread, after = await self.read_queue(), await self.read_thread(), await self.read_queue()
         if before != after or after["run"] or self.points or self.racing:
             return
-        texts = user_texts(thread)
+        texts = contents(thread, "user")
         if len(set(ids_of(texts))) != len(texts):
             self.mistake(f"twice in the thread: {texts}")
         stored = dict(zip(ids_of(texts), texts, strict=True))
@@ -494,7 +496,3 @@ def message_of(sent: Sent, text: str) -> dict[str, str]:
 
 def ids_of(texts: list[str]) -> list[str]:
     return [text.split()[1] for text in texts]
-
-
-def user_texts(thread: dict[str, Any]) -> list[str]:
-    return [message["content"] for message in thread["messages"] if message["role"] == "user"]

@@ -11,6 +11,7 @@ import random
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -18,34 +19,19 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from daily import rows_at_night
 from gates import Point, fetch, gates
 from postgresql import PostgreSQL
-from queue_talks import Talk, user_texts
+from queue_talks import Talk
 from reading import Reading
 from redis_server import RedisServer
-from servers import HANG_SECONDS, Client, Daphne, free_port, run_input, serve, wait_until
+from servers import HANG_SECONDS, Client, Daphne, LiveProject, Worker, contents, free_port, run_input, serve, wait_until
 
 pytestmark = pytest.mark.servers
 
 AT_ONCE = 8
-MESSAGES = 14
-"""Of one talk."""
 SEED = int(os.environ.get("SEED", "0"))
 TALKS = int(os.environ.get("TALKS", "75"))
-
-
-class Worker:
-    """A process that executes runs."""
-
-    def __init__(self, live: Daphne) -> None:
-        self.live = live
-
-    def start(self) -> None:
-        self.process = self.live.begin_worker()
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
 
 
 class Site:
@@ -53,10 +39,9 @@ class Site:
 
     def __init__(self, servers: list[Daphne], workers: list[Worker], gates_port: int) -> None:
         self.servers, self.workers, self.gates_port = servers, workers, gates_port
-        self.has_workers = bool(workers)
         self.disturbances = 0
         """It is even while all processes are there, and grows when one goes and when it is back."""
-        self.kinds: dict[str, int] = {}
+        self.kinds: Counter[str] = Counter()
         """How many processes were ended, by how and when."""
         self.stuck: list[int] = []
         """The processes that did not end when they were told to."""
@@ -64,8 +49,7 @@ class Site:
         self.talks: dict[str, Talk] = {}
 
     async def fetch(self, process: int, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        server = self.servers[process]
-        return await fetch(server.port, server.token, method, path, body)
+        return await fetch(self.client(process), method, path, body)
 
     def client(self, process: int) -> Client:
         return self.servers[process].client(self.servers[process].token)
@@ -84,25 +68,24 @@ class Site:
             return
         await self.disturbing.acquire()
         self.disturbances += 1
-        everybody: list[Any] = [*self.servers, *self.workers]
+        everybody = [*self.servers, *self.workers]
         own = [each for each in everybody if point and each.process.pid == point.pid]
         ending = chance.choice(own if own and chance.random() < 0.8 else everybody)
         number = chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM])
         what = f"{number.name} at {point.name if point else 'rest'}"
-        self.kinds[what] = self.kinds.get(what, 0) + 1
+        self.kinds[what] += 1
         if point:
             self.talks[point.thread].log.append(f"{what}: {ending.process.pid}")
         ending.process.send_signal(number)
         self.restarting = asyncio.create_task(asyncio.to_thread(self.restart, ending))
         self.restarting.add_done_callback(self.end_disturbance)
 
-    def restart(self, ending: Any) -> None:
+    def restart(self, ending: LiveProject) -> None:
         try:
             ending.process.wait(timeout=HANG_SECONDS)
         except subprocess.TimeoutExpired:
             self.stuck.append(ending.process.pid)
-            ending.process.kill()
-            ending.process.wait()
+            ending.kill()
         ending.start()
 
     def end_disturbance(self, task: "asyncio.Task[None]") -> None:
@@ -110,15 +93,16 @@ class Site:
         self.disturbing.release()
         task.result()
 
-    async def play(self, seed: int, talks: int, messages: int, disturbing: float) -> None:
+    async def play(self, talks: int, messages: int) -> None:
         """Let many talks go on at once, and raise what was wrong with them."""
+        seed = SEED or time.time_ns() % 10**9
         self.disturbing = asyncio.Lock()
-        self.talks, self.kinds = {}, {}
+        self.talks, self.kinds = {}, Counter()
         places = asyncio.Semaphore(AT_ONCE)
 
         async def play_one(number: int) -> Talk:
             async with places:
-                talk = Talk(self, f"{seed}-{number}", messages, disturbing)
+                talk = Talk(self, f"{seed}-{number}", messages)
                 self.talks[talk.thread] = talk
                 await talk.drive()
                 return talk
@@ -130,11 +114,8 @@ class Site:
         wrong = [talk for talk in self.talks.values() if talk.mistakes]
         errors = [each for each in ended if isinstance(each, BaseException)]
         sent = [sent for talk in self.talks.values() for sent in talk.sent.values()]
-        statuses = [each.status for each in sent]
-        print(
-            f"seed {seed}: {len(sent)} messages, { ({each: statuses.count(each) for each in set(statuses)}) }, "
-            f"{sum(bool(each.read) for each in sent)} read, {sum(bool(each.due) for each in sent)} due, {self.kinds}"
-        )
+        statuses = Counter(each.status for each in sent)
+        print(f"seed {seed}: {dict(statuses)}, {sum(bool(each.read) for each in sent)} read, {dict(self.kinds)}")
         assert not wrong, "\n".join(["", *wrong[0].log, "", *(each for talk in wrong for each in talk.mistakes)])
         assert self.stuck == []
         if errors:
@@ -158,15 +139,14 @@ def serving(furnished, postgresql_server: PostgreSQL) -> Serving:
             "GATES_PORT": str(port),
             "DATABASE_URL": postgresql_server.create(database),
             "REDIS_URL": redis.url,
-            **({"RUN_EXECUTOR": "dbos"} if workers else {}),
+            "RUN_EXECUTOR": "dbos" if workers else "local",
         }
         with redis, ExitStack() as stack:
             servers = [stack.enter_context(serve(project, Daphne, **settings)) for _ in range(2)]
-            executing = [Worker(servers[0]) for _ in range(workers)]
-            for worker in executing:
-                worker.start()
-                stack.callback(worker.end)
-            yield Site(servers, executing, port)
+            site = Site(servers, [servers[0].start_worker() for _ in range(workers)], port)
+            for worker in site.workers:
+                stack.callback(worker.kill)
+            yield site
 
     return serving
 
@@ -183,23 +163,15 @@ def run(talking: Coroutine[Any, Any, None]) -> None:
         pool.submit(asyncio.run, talking).result()
 
 
-def seed_of_now() -> int:
-    return SEED or time.time_ns() % 10**9
-
-
-def test_no_message_is_lost_or_read_twice(site: Site):
-    run(site.play(seed_of_now(), talks=3, messages=8, disturbing=0.03))
+@pytest.mark.parametrize(("talks", "messages"), [(3, 8), *rows_at_night((TALKS, 14))])
+def test_no_message_is_lost_or_read_twice(site: Site, talks: int, messages: int):
+    run(site.play(talks, messages))
 
 
 @pytest.mark.nightly
-def test_none_of_a_thousand_messages_is_lost_or_read_twice(site: Site):
-    run(site.play(seed_of_now(), TALKS, MESSAGES, disturbing=0.03))
-
-
-@pytest.mark.nightly
-def test_none_of_a_thousand_messages_is_lost_or_read_twice_with_workers(serving: Serving):
+def test_no_message_is_lost_or_read_twice_with_workers(serving: Serving):
     with serving("queued_for_workers", workers=2) as site:
-        run(site.play(seed_of_now(), TALKS, MESSAGES, disturbing=0.03))
+        run(site.play(TALKS, messages=14))
 
 
 # --- The project's own code, in another process
@@ -214,15 +186,7 @@ class Job:
         self.process = live.begin(*command, stdout=subprocess.PIPE)
 
     async def line(self) -> dict[str, Any]:
-        assert self.process.stdout
         return json.loads(await asyncio.to_thread(self.process.stdout.readline))
-
-    async def event(self, name: str) -> dict[str, Any]:
-        """Read up to an event with this name."""
-        while True:
-            event = await self.line()
-            if event.get("name") == name:
-                return event
 
     async def end(self) -> list[dict[str, Any]]:
         """The events that it has not printed before."""
@@ -231,68 +195,58 @@ class Job:
         return [json.loads(line) for line in output.splitlines()]
 
 
-def points_of(thread: str, points: "asyncio.Queue[Point]") -> Callable[[Point], None]:
-    return lambda point: points.put_nowait(point) if point.thread == thread else None
-
-
-async def pass_points(points: "asyncio.Queue[Point]", *names: str) -> list[Point]:
-    passed = []
-    for name in names:
-        point = await points.get()
-        assert point.name == name
-        point.release("text" if name == "request" else "go on")
-        passed.append(point)
-    return passed
-
-
-def test_a_job_begins_a_run_that_pages_can_follow(site: Site):
+def test_a_job_begins_a_run_that_pages_follow_and_speaks_into_the_run_of_a_server(site: Site):
     thread = str(uuid4())
+    points: asyncio.Queue[Point] = asyncio.Queue()
+
+    def arrive(point: Point) -> None:
+        if point.thread == thread:
+            points.put_nowait(point)
+
+    async def pass_points(*names: str) -> list[Point]:
+        passed = []
+        for name in names:
+            point = await points.get()
+            assert point.name == name
+            point.release("text" if name == "request" else "go on")
+            passed.append(point)
+        return passed
+
+    def watch(page: Reading) -> "asyncio.Task[Reading]":
+        return asyncio.create_task(asyncio.to_thread(page.read_to_the_end, site.client(1)))
 
     async def play() -> None:
-        points: asyncio.Queue[Point] = asyncio.Queue()
-        async with asyncio.timeout(120), gates(site.gates_port, points_of(thread, points)):
-            job = Job(site, thread, "queue", "report")
+        async with asyncio.timeout(240), gates(site.gates_port, arrive):
+            job, page = Job(site, thread, "queue", "report"), Reading(thread)
             assert await job.line() == {"state": "read"}
             point = await points.get()
             assert (point.pid, point.prompts) == (job.process.pid, ["report"])
-            page = Reading(thread)
-            watching = asyncio.create_task(asyncio.to_thread(page.read_to_the_end, site.client(1)))
+            watching = watch(page)
             await asyncio.to_thread(wait_until, lambda: page.frames)
             point.release("text")
-            await pass_points(points, "text", "end")
+            await pass_points("text", "end")
             await watching
-            seen = page.events
-            assert await job.end() == seen
-        kinds = [event["type"] for event in seen]
-        assert (kinds[0], kinds[-1]) == ("RUN_STARTED", "RUN_FINISHED")
-        assert [event["value"]["messageId"] for event in seen if event["type"] == "CUSTOM"] == ["report"]
+            assert await job.end() == page.events
+            kinds = [event["type"] for event in page.events]
+            assert (kinds[0], kinds[-1]) == ("RUN_STARTED", "RUN_FINISHED")
+            assert [event["value"]["messageId"] for event in page.events if event["type"] == "CUSTOM"] == ["report"]
 
-    run(play())
-
-
-def test_a_job_speaks_into_the_run_of_a_server(site: Site):
-    thread = str(uuid4())
-
-    async def play() -> None:
-        points: asyncio.Queue[Point] = asyncio.Queue()
-        async with asyncio.timeout(120), gates(site.gates_port, points_of(thread, points)):
             assert (await site.fetch(0, "POST", "/agent/", run_input("Go", threadId=thread)))[0] == 200
             point = await points.get()
             assert point.pid == site.pid(0)
-            job = Job(site, thread, "steer", "report")
+            job, page = Job(site, thread, "steer", "addition"), Reading(thread)
             assert await job.line() == {"state": "waiting"}
-            page = Reading(thread)
-            watching = asyncio.create_task(asyncio.to_thread(page.read_to_the_end, site.client(1)))
-            async with asyncio.timeout(60):
-                # The job's words come to the other process through Redis.
-                told = await job.event("message_queued")
-            assert told["value"]["messageId"] == "report"
+            watching = watch(page)
+            # The job's words come to the other process through Redis.
+            while (told := await job.line()).get("name") != "message_queued":
+                pass
+            assert told["value"]["messageId"] == "addition"
             point.release("text")
-            *_, second, _, _ = await pass_points(points, "text", "end", "request", "text", "end")
-            assert (second.prompts, second.run) == (["Go", "report"], point.run)
+            *_, second, _, _ = await pass_points("text", "end", "request", "text", "end")
+            assert (second.prompts, second.run) == (["report", "Go", "addition"], point.run)
             await job.end()
             await watching
         assert "message_delivered" in [event.get("name") for event in page.events]
-        assert user_texts(site.client(1).thread(thread)) == ["Go", "report"]
+        assert contents(site.client(1).thread(thread), "user") == ["report", "Go", "addition"]
 
     run(play())
