@@ -91,7 +91,8 @@ def test_official_client_understands_everything_and_no_stream_has_a_flaw(client:
     record = tmp_path / "record"
     result = run_suite(client, AGUI_RECORD=str(record))
     assert result.returncode == 0, result.stdout[-8000:]
-    streams = [json.loads(line)["events"] for line in record.read_text().splitlines()]
+    with record.open() as lines:
+        streams = [json.loads(line)["events"] for line in lines]
     assert len(streams) > 100
     assert [(found, stream) for stream in streams if (found := flaws(stream))] == []
     # It would have found some.

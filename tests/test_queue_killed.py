@@ -12,14 +12,14 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from daily import rows_at_night
+from daily import at_night, rows_at_night
 from gates import Point, fetch, gates
 from postgresql import PostgreSQL
 from queue_talks import Talk
@@ -39,8 +39,6 @@ class Site:
 
     def __init__(self, servers: list[Daphne], workers: list[Worker], gates_port: int) -> None:
         self.servers, self.workers, self.gates_port = servers, workers, gates_port
-        self.disturbances = 0
-        """It is even while all processes are there, and grows when one goes and when it is back."""
         self.kinds: Counter[str] = Counter()
         """How many processes were ended, by how and when."""
         self.stuck: list[int] = []
@@ -67,7 +65,6 @@ class Site:
         if self.disturbing.locked():
             return
         await self.disturbing.acquire()
-        self.disturbances += 1
         everybody = [*self.servers, *self.workers]
         own = [each for each in everybody if point and each.process.pid == point.pid]
         ending = chance.choice(own if own and chance.random() < 0.8 else everybody)
@@ -78,7 +75,7 @@ class Site:
             self.talks[point.thread].log.append(f"{what}: {ending.process.pid}")
         ending.process.send_signal(number)
         self.restarting = asyncio.create_task(asyncio.to_thread(self.restart, ending))
-        self.restarting.add_done_callback(self.end_disturbance)
+        self.restarting.add_done_callback(lambda _: self.disturbing.release())
 
     def restart(self, ending: LiveProject) -> None:
         try:
@@ -87,11 +84,6 @@ class Site:
             self.stuck.append(ending.process.pid)
             ending.kill()
         ending.start()
-
-    def end_disturbance(self, task: "asyncio.Task[None]") -> None:
-        self.disturbances += 1
-        self.disturbing.release()
-        task.result()
 
     async def play(self, talks: int, messages: int) -> None:
         """Let many talks go on at once, and raise what was wrong with them."""
@@ -122,38 +114,23 @@ class Site:
             raise errors[0]
 
 
-Serving = Callable[..., AbstractContextManager[Site]]
-
-
-@pytest.fixture(scope="module")
-def serving(furnished, postgresql_server: PostgreSQL) -> Serving:
-    """Serve a project with a database of this name, and with so many workers."""
-    project = furnished("queued")
-
-    @contextmanager
-    def serving(database: str, *, workers: int = 0) -> Iterator[Site]:
-        port, redis = free_port(), RedisServer(project)
+@pytest.fixture(scope="module", params=[0, *at_night(2)], ids=["servers", "workers"])
+def site(request: pytest.FixtureRequest, furnished, postgresql_server: PostgreSQL) -> Iterator[Site]:
+    """Two servers, and so many workers."""
+    project, port = furnished("queued"), free_port()
+    with RedisServer(project) as redis, ExitStack() as stack:
         settings = {
             "DJANGO_SETTINGS_MODULE": "queued_settings",
             "AGENT_MODEL": "python:gated.model",
             "GATES_PORT": str(port),
-            "DATABASE_URL": postgresql_server.create(database),
+            "DATABASE_URL": postgresql_server.create(f"queued_{request.param}"),
             "REDIS_URL": redis.url,
-            "RUN_EXECUTOR": "dbos" if workers else "local",
+            "RUN_EXECUTOR": "dbos" if request.param else "local",
         }
-        with redis, ExitStack() as stack:
-            servers = [stack.enter_context(serve(project, Daphne, **settings)) for _ in range(2)]
-            site = Site(servers, [servers[0].start_worker() for _ in range(workers)], port)
-            for worker in site.workers:
-                stack.callback(worker.kill)
-            yield site
-
-    return serving
-
-
-@pytest.fixture(scope="module")
-def site(serving: Serving) -> Iterator[Site]:
-    with serving("queued") as site:
+        servers = [stack.enter_context(serve(project, Daphne, **settings)) for _ in range(2)]
+        site = Site(servers, [servers[0].start_worker() for _ in range(request.param)], port)
+        for worker in site.workers:
+            stack.callback(worker.kill)
         yield site
 
 
@@ -166,12 +143,6 @@ def run(talking: Coroutine[Any, Any, None]) -> None:
 @pytest.mark.parametrize(("talks", "messages"), [(3, 8), *rows_at_night((TALKS, 14))])
 def test_no_message_is_lost_or_read_twice(site: Site, talks: int, messages: int):
     run(site.play(talks, messages))
-
-
-@pytest.mark.nightly
-def test_no_message_is_lost_or_read_twice_with_workers(serving: Serving):
-    with serving("queued_for_workers", workers=2) as site:
-        run(site.play(TALKS, messages=14))
 
 
 # --- The project's own code, in another process
@@ -195,6 +166,7 @@ class Job:
         return [json.loads(line) for line in output.splitlines()]
 
 
+@pytest.mark.parametrize("site", [0], indirect=True, ids=["servers"])
 def test_a_job_begins_a_run_that_pages_follow_and_speaks_into_the_run_of_a_server(site: Site):
     thread = str(uuid4())
     points: asyncio.Queue[Point] = asyncio.Queue()
