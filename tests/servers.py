@@ -142,8 +142,12 @@ class Client:
         if self.cookies:
             sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request(method, path, body, sent | (headers or {}))
-        response = connection.getresponse()
+        try:
+            connection.request(method, path, body, sent | (headers or {}))
+            response = connection.getresponse()
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            raise
         for header in response.headers.get_all("Set-Cookie", []):
             self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(header).items()}
         return response

@@ -16,6 +16,7 @@ from terminal import Terminal, terminal
 from test_python_client import microsoft_server, pydantic_server, serving  # noqa: F401
 
 pytestmark = pytest.mark.clients
+APPROVAL = "[y]es, [n]o, [e]dit: "
 AGENTS = pytest.mark.parametrize("url", [False, *at_night(True)], ids=["own agent", "over HTTP"])
 
 # Waits for a file, calls a tool, and says what it has read.
@@ -52,8 +53,8 @@ def chat(project: LiveProject, *, url: bool = False, columns: int = 80, rows: in
     return terminal(command, project.path, environment, columns, rows)
 
 
-def ask(chat: Terminal, text: str) -> None:
-    chat.wait_for("> ")
+def ask(chat: Terminal, text: str, prompt: str = "> ") -> None:
+    chat.wait_for(prompt)
     chat.type(f"{text}\r")
 
 
@@ -68,14 +69,11 @@ def test_conversation_with_an_approval(live_project: LiveProject, url: bool):
         ask(person, 'add_task title="Buy milk" category=home')
         person.wait_for("done: false")
         ask(person, "delete_finished_tasks")
-        person.wait_for("[y]es, [n]o, [e]dit: ")
-        person.type("n\r")
-        person.wait_for("Why not?")
-        person.type("Not today.\r")
+        ask(person, "n", APPROVAL)
+        ask(person, "Not today.", "Why not?")
         person.wait_for("it was declined")
         ask(person, "delete_finished_tasks")
-        person.wait_for("[y]es, [n]o, [e]dit: ")
-        person.type("y\r")
+        ask(person, "y", APPROVAL)
         # The mark of the line is there while the agent works, too.
         person.wait_for("Deleted 0 finished tasks.")
         person.wait_for("> ")
@@ -121,8 +119,7 @@ def test_what_is_typed_while_the_agent_works_is_seen_and_read(live_project: Live
         person.interrupt()
         ask(person, "/new")
         ask(person, "Go")
-        person.wait_for("One moment.")
-        person.type("for later\r")
+        ask(person, "for later", "One moment.")
         person.wait_for("  1  for later")
         person.type("and at once\x1b\r")
         person.wait_for("  2  at the next step: and at once")
@@ -152,15 +149,13 @@ def test_control_c_leaves_a_question_open(live_project: LiveProject):
     with chat(live_project) as person:
         ask(person, "/new")
         ask(person, "delete_finished_tasks")
-        person.wait_for("[y]es, [n]o, [e]dit: ")
+        person.wait_for(APPROVAL)
         person.interrupt()
         ask(person, "/threads")
         person.wait_for("1  delete_finished_tasks")
         ask(person, "/resume 1")
-        person.wait_for("[y]es, [n]o, [e]dit: ")
-        person.type("e\r")
-        person.wait_for("Arguments: {}")
-        person.type("\r")
+        ask(person, "e", APPROVAL)
+        ask(person, "", "Arguments: {}")
         person.wait_for("Deleted")
         end(person)
 

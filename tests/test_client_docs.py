@@ -112,19 +112,15 @@ def test_curl(live_project: LiveProject, tmp_path: Path):
 # --- @ag-ui/client
 
 
-@pytest.fixture(params=["@ag-ui/client", "old-client"])
-def node_directory(request: pytest.FixtureRequest, live_project: LiveProject, tmp_path: Path) -> Path:
-    """The section's files beside the packages, for the present client and for the one of older pages."""
+@pytest.mark.parametrize("package", ["@ag-ui/client", "old-client"])
+@pytest.mark.parametrize("program", by_day(programs("@ag-ui/client")))
+def test_ag_ui_client(program: str, package: str, live_project: LiveProject, token: str, tmp_path: Path):
+    """For the present client and for the one of older pages."""
     prepare(tmp_path, live_project, ["@ag-ui/client"])
     for file in tmp_path.iterdir():
-        file.write_text(file.read_text().replace('from "@ag-ui/client"', f'from "{request.param}"'))
+        file.write_text(file.read_text().replace('from "@ag-ui/client"', f'from "{package}"'))
     (tmp_path / "node_modules").symlink_to(installed())
-    return tmp_path
-
-
-@pytest.mark.parametrize("program", by_day(programs("@ag-ui/client")))
-def test_ag_ui_client(program: str, node_directory: Path, token: str):
-    run_program("@ag-ui/client", program, "node", node_directory, token)
+    run_program("@ag-ui/client", program, "node", tmp_path, token)
 
 
 # --- CopilotKit
