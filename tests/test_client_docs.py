@@ -4,8 +4,9 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 
 import guide
@@ -147,7 +148,12 @@ def ask_runtime(port: int, path: str, token: str = "", body: object = None) -> t
     """POST the body, or GET without one: (status, text)."""
     # What the page sends to the agent itself, or to CopilotKit.
     place = "" if path.startswith("agent/threads/") else "copilotkit/"
-    return Client(port, token).fetch("POST" if body else "GET", f"/api/{place}{path}", body)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+    method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request(method, f"/api/{place}{path}", data, headers)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
 
 
 @pytest.mark.nightly

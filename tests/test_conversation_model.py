@@ -1,4 +1,7 @@
-"""The conversation is the project's own model: with fields of its own, and in an app of its own."""
+"""The conversation is the project's own model, with fields of its own.
+
+The engine's test_worlds.py has it in another app.
+"""
 
 import re
 from pathlib import Path
@@ -161,26 +164,3 @@ ROOMS = ["stores", "threads", "transcripts", "branches", "marks", "prune", "feed
 @pytest.mark.nightly
 def test_the_engine_passes_its_tests_with_fields_of_the_project(extended: Path):
     run_engine_tests(extended, "-m", "not nightly", *files(*(f"test_{room}.py" for room in ROOMS)))
-
-
-# --- In an app of its own, as a project has it that was there before the agent
-
-
-@pytest.mark.nightly
-def test_conversations_in_an_app_of_their_own(bake_furnished):
-    project: Path = bake_furnished(project_slug="moved")
-    manage(project, "startapp", "chats", DEBUG="1")
-    models, imported = project / "assistant/models.py", "from agui import AbstractConversation\n"
-    [own] = re.findall(r'\nclass Conversation.*?"""\n\n', models.read_text(), re.S)
-    replace(models, own, "")
-    replace(models, imported, "")
-    (project / "chats/models.py").write_text(f"{imported}\n{own.replace('Conversation(', 'Chat(', 1)}")
-    settings = project / "config/settings.py"
-    replace(settings, '"assistant.Conversation"', '"chats.Chat"')
-    replace(settings, '    "assistant",\n', '    "assistant",\n    "chats",\n')
-    (project / "assistant/migrations/0001_initial.py").unlink()
-    for app in ("chats", "assistant"):
-        manage(project, "makemigrations", app)
-    manage(project, "migrate", "--verbosity", "0")
-    (project / "chats/tests.py").unlink()
-    program(project, "pytest", "-q")

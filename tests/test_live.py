@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
 from projects import append
-from servers import LiveProject, events, run_input, serve, text_of
+from servers import LiveProject, run_input, serve
 
 pytestmark = pytest.mark.servers
 
@@ -37,27 +37,6 @@ def test_readmes_curl_streams_before_the_model_has_ended(live_project: LiveProje
         # To the end: curl fails if it can't write the last empty line.
         assert b"RUN_FINISHED" in process.stdout.read()
     assert process.returncode == 0
-
-
-def test_a_token_or_a_session_talks_to_the_agent_and_what_was_said_is_kept(live_project: LiveProject):
-    token = live_project.token_of("talker")  # The command prints it alone on its last line.
-    client = live_project.client(token)
-    for path in ("/agent", "/agent/"):
-        body = run_input("hello")
-        with client.open("POST", path, body) as response:
-            assert response.status == 200
-            stream = list(events(response))
-        assert stream[-1]["type"] == "RUN_FINISHED"
-        messages = client.thread(body["threadId"])["messages"]
-        started = next(event["messageId"] for event in stream if event["type"] == "TEXT_MESSAGE_START")
-        said = [message["id"] for message in messages if message["role"] in ("user", "assistant")]
-        assert said == [body["messages"][0]["id"], started]
-        assert messages[-1]["content"] == text_of(stream)
-    session = live_project.client()
-    session.login(live_project.username, live_project.password)
-    assert session.fetch("POST", "/agent/", run_input("hello"))[0] == 403
-    stream = session.run("hello", headers={"X-CSRFToken": session.cookies["csrftoken"]})
-    assert stream[-1]["type"] == "RUN_FINISHED"
 
 
 def test_page_asks_for_login_and_loads_its_files_and_the_admin_shows_every_model(live_project: LiveProject):
