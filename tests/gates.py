@@ -3,9 +3,15 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from typing import Any
+
+from servers import Client, events
+
+ASKING = ThreadPoolExecutor(64)
 
 
 @dataclass(eq=False)
@@ -58,52 +64,29 @@ async def gates(port: int, arrive: Callable[[Point], None]) -> AsyncIterator[Non
         yield
 
 
-class Refused(Exception):
-    """The process is not there: it has not got the request."""
-
-
 class Lost(Exception):
     """The process has got the request, and was gone before its answer came."""
 
 
-async def fetch(
-    port: int, token: str, method: str, path: str, body: dict[str, Any] | None = None, *, seconds: float = 120
-) -> tuple[int, Any]:
+async def fetch(client: Client, method: str, path: str, body: Any = None) -> tuple[int, Any]:
     """Send a request: its status, and its answer if that is JSON, or the first event of a stream.
 
-    Raises Refused and Lost.
+    Raises Lost, or ConnectionRefusedError if the process is not there.
     """
-    try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**22)
-    except OSError as error:
-        raise Refused from error
-    data = b"" if body is None else json.dumps(body).encode()
-    head = [
-        f"{method} {path} HTTP/1.1",
-        f"Host: 127.0.0.1:{port}",
-        f"Authorization: Bearer {token}",
-        "Content-Type: application/json",
-        "Accept: application/json, text/event-stream",
-        f"Content-Length: {len(data)}",
-        "Connection: close",
-    ]
-    try:
-        async with asyncio.timeout(seconds):
-            writer.write("\r\n".join([*head, "", ""]).encode() + data)
-            await writer.drain()
-            answer = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-            status = int(answer.split()[1])
-            if "text/event-stream" in answer:
-                while not (frame := await reader.readuntil(b"\n\n")).partition(b"data:")[2]:
-                    pass  # A comment, as nothing has come for a while.
-                return status, json.loads(frame.partition(b"data:")[2])
-            content = await reader.read()
-            if f"content-length: {len(content)}\r\n" not in answer and status != 204:
-                raise Lost
-            return status, json.loads(content) if "application/json" in answer else None
-    except (OSError, asyncio.IncompleteReadError) as error:
-        if isinstance(error, TimeoutError):
-            raise AssertionError(f"{method} {path} was not answered.") from None
-        raise Lost from error
-    finally:
-        writer.close()
+
+    def ask() -> tuple[int, Any]:
+        try:
+            with client.open(method, path, body) as response:
+                if response.headers.get_content_type() == "text/event-stream":
+                    return response.status, next(events(response))
+                content = response.read()
+                if response.headers["Content-Length"] != str(len(content)) and response.status != 204:
+                    raise Lost
+                is_json = response.headers.get_content_type() == "application/json"
+                return response.status, json.loads(content) if is_json else None
+        except (ConnectionRefusedError, TimeoutError):
+            raise
+        except (OSError, HTTPException, StopIteration, json.JSONDecodeError) as error:
+            raise Lost from error
+
+    return await asyncio.get_running_loop().run_in_executor(ASKING, ask)

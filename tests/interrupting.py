@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
 
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.link", "os.symlink", "os.truncate"}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -69,56 +69,47 @@ def next_command() -> list[str]:
     sys.exit()
 
 
-class Done(NamedTuple):
-    returncode: int
-    said: str
+@contextmanager
+def interrupter(directory: Path) -> Iterator[Callable[..., None]]:
+    """Interrupt commands in copies of projects, and repeat them."""
+    copy, log = directory / "copy", directory / "log"
 
+    def run(number: int, command: list[str | Path], settings: dict[str, str], *statuses: int) -> int:
+        """Run a module with arguments, killed before the change of this number; what it exits with."""
+        order = [str(copy), str(log), settings, [number, *map(str, command)]]
+        print(json.dumps(order), file=process.stdin, flush=True)
+        status = int(process.stdout.readline())
+        assert status in statuses, (number, log.read_text())
+        return status
 
-class Interrupter:
-    """Runs a module with arguments, killed before the change of a number."""
+    def make_copy(project: Path) -> None:
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(project, copy, symlinks=True)
 
-    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
-        self.process, self.log = process, log
-
-    def run(self, number: int, command: list[str | Path], directory: Path, **settings: str) -> Done:
-        assert self.process.stdin
-        assert self.process.stdout
-        order = [str(directory), str(self.log), settings, [number, *map(str, command)]]
-        print(json.dumps(order), file=self.process.stdin, flush=True)
-        return Done(int(self.process.stdout.readline()), self.log.read_text())
-
-    def interrupt_and_repeat(
-        self, make: Callable[[], Path], command: list[str | Path], times: int, **settings: str
-    ) -> None:
+    def interrupt_and_repeat(project: Path, command: list[str | Path], times: int, **settings: str) -> None:
         """Kill a command at seeded moments; run again, it must leave what it leaves if nothing kills it.
 
         With TWICE among the settings, the second run is killed, too.
         """
-        project = make()
-        whole = self.run(0, command, project, **settings)
-        assert whole.returncode == 0, whole.said
-        expected = tree(project)
-        numbers = range(1, int(whole.said.rpartition("changes=")[2]) + 1)
+        make_copy(project)
+        run(0, command, settings, 0)
+        expected = tree(copy)
+        numbers = range(1, int(log.read_text().rpartition("changes=")[2]) + 1)
         random = Random(54)  # noqa: S311
         for number in random.sample(numbers, min(times, len(numbers))):
-            project = make()
-            interrupted = self.run(number, command, project, **settings)
-            if "FULL_DISK" in settings and interrupted.returncode == 0:
-                continue  # Nothing was left to write.
-            assert interrupted.returncode == (1 if "FULL_DISK" in settings else -signal.SIGKILL), interrupted.said
+            make_copy(project)
+            # With a full disk, nothing may be left to write.
+            statuses = (0, 1) if "FULL_DISK" in settings else (-signal.SIGKILL,)
+            if run(number, command, settings, *statuses) == 0:
+                continue
             if "TWICE" in settings:
-                second = self.run(random.choice(numbers), command, project, **settings)
-                assert second.returncode == -signal.SIGKILL, second.said
-            again = self.run(0, command, project, **settings)
-            assert again.returncode == 0, (number, again.said)
-            assert tree(project) == expected, number
+                run(random.choice(numbers), command, settings, -signal.SIGKILL)
+            run(0, command, settings, 0)
+            assert tree(copy) == expected, number
 
-
-@contextmanager
-def interrupter(log: Path) -> Iterator[Interrupter]:
     command = [sys.executable, "-B", __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Interrupter(process, log)
+        yield interrupt_and_repeat
 
 
 def tree(project: Path) -> dict[str, bytes]:

@@ -6,9 +6,11 @@ A plan says what the model means: texts, thoughts, calls, what nobody knows, and
 its own words; ids are missing, late, repeated or changing, parts come in another order, and the body is cut anywhere.
 """
 
+import itertools
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hypothesis import strategies as st
@@ -46,26 +48,24 @@ def split(draw: Draw, whole: Any, most: int) -> list[Any]:
     return [whole[start:end] for start, end in zip([0, *places], [*places, len(whole)], strict=True)]
 
 
-@dataclass
 class Plan:
-    """What a model means."""
+    """What a model means. The content of a call is its number, its name, its arguments and its ids."""
 
-    draw: Draw
-    api: str
-    parts: list[tuple[str, Any]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        draw = self.draw
+    def __init__(self, draw: Draw, api: str) -> None:
+        self.draw = draw
+        self.parts: list[tuple[str, Any]] = []
         kinds = ["text", "text", "text", "call", "call", "thought", "unknown", "refusal", "image", "server"]
+        calls = itertools.count()
         for kind in draw(st.lists(st.sampled_from(kinds), max_size=4)):
             if kind == "text":
                 content: Any = "".join(draw(st.lists(st.sampled_from(WORDS), max_size=4)))
             elif kind == "call":
-                content = (draw(st.sampled_from(NAMES)), draw(st.sampled_from(ARGUMENTS)), draw(st.sampled_from(IDS)))
+                number, name, arguments = next(calls), draw(st.sampled_from(NAMES)), draw(st.sampled_from(ARGUMENTS))
+                content = number, name, arguments, ids_of(draw(st.sampled_from(IDS)), number)
             else:
                 content = draw(st.sampled_from(["Let me see", "I won't.", "", "\n"]))
             self.parts.append((kind, content))
-        self.end = draw(st.sampled_from([*ENDS[self.api][:1] * 4, *ENDS[self.api]]))
+        self.end = draw(st.sampled_from([*ENDS[api][:1] * 4, *ENDS[api]]))
 
     @property
     def has_tags(self) -> bool:
@@ -81,33 +81,30 @@ class Plan:
             chunks.insert(self.draw(st.integers(0, len(chunks))), odd)
         return chunks
 
-    def ids(self, kind: str, number: int) -> Iterator[str | None]:
-        """The ids of a call in each of its pieces."""
-        count = 0
-        while True:
-            count += 1
-            yield {
-                "steady": f"call_{number}",
-                "late": None if count == 1 else f"late_{number}",
-                "never": None,
-                "changing": f"call_{number}_{count}",
-                "same": "call_same",
-                "empty": "",
-                "odd": f"functions.put_note:{number}",
-                "long": f"call_{number}" + "x" * 100,
-            }[kind]
-
-    def woven(self, strands: list[list[Event]]) -> list[Event]:
-        """Put the pieces of parts one after another, or between each other."""
+    def woven(self, write: Callable[[int, str, Any], list[Event]]) -> list[Event]:
+        """Write the parts, and put their pieces one after another, or between each other."""
+        strands = [write(index, kind, content) for index, (kind, content) in enumerate(self.parts)]
         if self.draw(st.integers(0, 3)):
             return [piece for strand in strands for piece in strand]
         woven = []
-        left = [list(strand) for strand in strands if strand]
-        while left:
-            strand = self.draw(st.sampled_from(left))
-            woven.append(strand.pop(0))
-            left = [strand for strand in left if strand]
+        while left := [strand for strand in strands if strand]:
+            woven.append(self.draw(st.sampled_from(left)).pop(0))
         return woven
+
+
+def ids_of(kind: str, number: int) -> Iterator[str | None]:
+    """The ids of a call in each of its pieces."""
+    for count in itertools.count(1):
+        yield {
+            "steady": f"call_{number}",
+            "late": None if count == 1 else f"late_{number}",
+            "never": None,
+            "changing": f"call_{number}_{count}",
+            "same": "call_same",
+            "empty": "",
+            "odd": f"functions.put_note:{number}",
+            "long": f"call_{number}" + "x" * 100,
+        }[kind]
 
 
 def chat(plan: Plan) -> list[str]:
@@ -116,31 +113,26 @@ def chat(plan: Plan) -> list[str]:
     names_all = draw(st.booleans()) and draw(st.booleans())
     fields = {"text": "content", "thought": "reasoning_content", "refusal": "refusal"}
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}}
-    strands: list[list[Event]] = [[{"role": "assistant", "content": draw(st.sampled_from(["", None]))}]]
-    calls = 0
-    for kind, content in plan.parts:
-        strand: list[Event] = []
+    odd = {"unknown": [{"hologram": {"strokes": 3}}], "image": [{"content": "", "images": [image]}]}
+
+    def write(index: int, kind: str, content: Any) -> list[Event]:
         if kind in fields:
-            strand = [{fields[kind]: piece} for piece in plan.cut(content)]
-        elif kind == "unknown":
-            strand = [{"hologram": {"strokes": 3}}]
-        elif kind == "image":
-            strand = [{"content": "", "images": [image]}]
-        elif kind == "call":
-            name, arguments, ids = content
-            given = plan.ids(ids, calls)
-            for number, piece in enumerate(["", *plan.cut(arguments)]):
-                function: Event = {"arguments": piece}
-                if number == 0 or names_all:
-                    function["name"] = name
-                call: Event = {"index": index_of(calls), "function": function, "type": "function"}
-                call_id = next(given)
-                if call_id is not None or draw(st.booleans()):
-                    call["id"] = call_id
-                strand.append({"tool_calls": [call]})
-            calls += 1
-        strands.append(strand)
-    chunks: list[Any] = [chat_chunk(delta) for delta in plan.woven(strands)]
+            return [{fields[kind]: piece} for piece in plan.cut(content)]
+        if kind != "call":
+            return list(odd.get(kind, []))
+        number, name, arguments, ids = content
+        strand = []
+        for place, piece in enumerate(["", *plan.cut(arguments)]):
+            function = {"arguments": piece, **({"name": name} if place == 0 or names_all else {})}
+            call: Event = {"index": index_of(number), "function": function, "type": "function"}
+            call_id = next(ids)
+            if call_id is not None or draw(st.booleans()):
+                call["id"] = call_id
+            strand.append({"tool_calls": [call]})
+        return strand
+
+    begin = {"role": "assistant", "content": draw(st.sampled_from(["", None]))}
+    chunks: list[Any] = [chat_chunk(delta) for delta in [begin, *plan.woven(write)]]
     if plan.end is not None:
         chunks.append(chat_chunk({}, plan.end))
     plan.with_odd(
@@ -171,10 +163,9 @@ def framed(value: Any) -> str:
 def responses(plan: Plan) -> list[str]:
     # Items should have ids of their own, also across answers.
     prefix = f"item_{plan.draw(st.integers(0, 9))}"
-    strands = [response_item(plan, index, prefix) for index in range(len(plan.parts))]
     usage: Event = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
-    events = [response_event("created", status="in_progress"), *plan.woven(strands)]
+    events = [response_event("created", status="in_progress"), *plan.woven(partial(response_item, plan, prefix))]
     if plan.end == "completed":
         events.append(response_event("completed", usage=usage))
     elif plan.end == "failed":
@@ -184,9 +175,9 @@ def responses(plan: Plan) -> list[str]:
     return [named({"sequence_number": number, **event}) for number, event in enumerate(events)]
 
 
-def response_item(plan: Plan, index: int, prefix: str) -> list[Event]:
+def response_item(plan: Plan, prefix: str, index: int, kind: str, content: Any) -> list[Event]:
     """The events of one part."""
-    draw, (kind, content) = plan.draw, plan.parts[index]
+    draw = plan.draw
     item: Event = {"id": f"{prefix}_{index if draw(st.integers(0, 9)) else 0}"}
     started: Event = {"status": "in_progress"}
     deltas: list[Event] = []
@@ -208,9 +199,8 @@ def response_item(plan: Plan, index: int, prefix: str) -> list[Event]:
         for piece in plan.cut(content):
             tell("reasoning_summary_text.delta", summary_index=0, delta=piece)
     elif kind == "call":
-        name, arguments, ids = content
-        call_id = next(plan.ids(ids, sum(kind == "call" for kind, _ in plan.parts[:index])))
-        item |= {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+        _, name, arguments, ids = content
+        item |= {"type": "function_call", "call_id": next(ids), "name": name, "arguments": arguments}
         started["arguments"] = ""
         if draw(st.booleans()):
             for piece in plan.cut(arguments):
@@ -240,9 +230,8 @@ def anthropic(plan: Plan) -> list[str]:
     draw = plan.draw
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "content": []}
     message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 9, "output_tokens": 1}}
-    strands: list[list[Event]] = []
-    calls = 0
-    for index, (kind, content) in enumerate(plan.parts):
+
+    def write(index: int, kind: str, content: Any) -> list[Event]:
         block: Event = {"type": "text", "text": ""}
         deltas: list[Event] = []
         if kind == "text":
@@ -252,10 +241,9 @@ def anthropic(plan: Plan) -> list[str]:
             deltas = [{"type": "thinking_delta", "thinking": piece} for piece in plan.cut(content)]
             deltas.append({"type": "signature_delta", "signature": "c2ln"})
         elif kind == "call":
-            name, arguments, ids = content
-            block = {"type": "tool_use", "id": next(plan.ids(ids, calls)), "name": name, "input": {}}
+            _, name, arguments, ids = content
+            block = {"type": "tool_use", "id": next(ids), "name": name, "input": {}}
             deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in plan.cut(arguments)]
-            calls += 1
         elif kind == "server":
             block = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}
             if content:
@@ -267,8 +255,9 @@ def anthropic(plan: Plan) -> list[str]:
         strand += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
         if draw(st.integers(0, 5)):
             strand.append({"type": "content_block_stop", "index": index})
-        strands.append(strand)
-    events: list[Event] = [{"type": "message_start", "message": message}, *plan.woven(strands)]
+        return strand
+
+    events: list[Event] = [{"type": "message_start", "message": message}, *plan.woven(write)]
     if plan.end:
         stop = {"stop_reason": plan.end, "stop_sequence": None}
         events.append({"type": "message_delta", "delta": stop, "usage": {"output_tokens": 5}})
@@ -279,34 +268,26 @@ def anthropic(plan: Plan) -> list[str]:
 
 def google(plan: Plan) -> list[str]:
     code = {"executableCode": {"language": "PYTHON", "code": "1"}}
-    strands: list[list[Event]] = []
-    calls = 0
-    for kind, content in plan.parts:
-        strand: list[Event] = [{"hologram": {"strokes": 3}}]
+    others: dict[str, list[Event]] = {
+        "image": [{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}],
+        "server": [code, {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}],
+    }
+
+    def write(index: int, kind: str, content: Any) -> list[Event]:
         if kind == "text":
-            strand = [{"text": piece} for piece in plan.cut(content)]
-        elif kind == "thought":
-            strand = [{"text": piece, "thought": True} for piece in plan.cut(content)]
-        elif kind == "call":
-            name, arguments, ids = content
-            try:
-                given = json.loads(arguments)
-            except ValueError:
-                given = None
-            call: Event = {"name": name, "args": given if isinstance(given, dict) else None}
-            call_id = next(plan.ids(ids, calls))
-            if call_id is not None:
-                call["id"] = call_id
-            strand = [{"functionCall": call}]
-            calls += 1
-        elif kind == "image":
-            strand = [{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}]
-        elif kind == "server":
-            strand = [code, {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}]
-        strands.append(strand)
+            return [{"text": piece} for piece in plan.cut(content)]
+        if kind == "thought":
+            return [{"text": piece, "thought": True} for piece in plan.cut(content)]
+        if kind != "call":
+            return list(others.get(kind, [{"hologram": {"strokes": 3}}]))
+        _, name, arguments, ids = content
+        given = json.loads(arguments) if arguments in (GOOD, "{}", '{"text": 5}') else None
+        call_id = next(ids)
+        return [{"functionCall": {"name": name, "args": given} | ({} if call_id is None else {"id": call_id})}]
+
     about = {"modelVersion": "g", "responseId": "r7"}
     chunks: list[Event] = []
-    for part in plan.woven(strands):
+    for part in plan.woven(write):
         chunks.append({"candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}}], **about})
     if plan.end:
         chunks.append({"candidates": [{"index": 0, "finishReason": plan.end}], **about})

@@ -1,22 +1,23 @@
-"""One user's talk with an agent, generated from a seed, and a model of the rules for messages that wait.
+"""One user's talk with an agent, generated from a seed, and what may never become of messages that wait.
 
 The language model stops at every point at which something can happen. The driver of a talk then sends, edits, moves and
-takes back messages, cancels the run, kills a process, or lets the run go on, fail, call a tool, ask or end. The rules
-are checked at each request to the model, with each answer of the server, and when nothing runs.
+takes back messages, cancels the run, kills a process, or lets the run go on, fail, call a tool, ask or end. At each
+request to the model, with each answer of the server, and when nothing runs, each message has to be where it belongs.
+When they are read, and in which order, is for the engine's test_queue_schedules.py.
 """
 
 import asyncio
 import random
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import uuid4
 
-from gates import Lost, Point, Refused
-from servers import HANG_SECONDS, run_input
+from gates import Lost, Point
+from servers import HANG_SECONDS, contents, run_input
 
 POLL_SECONDS = 0.1
+# How often a process is ended at a point.
+DISTURBING = 0.03
 # What a point may be answered, and how often.
 STEPS = {
     "request": {"text": 6, "tool": 5, "tools": 2, "ask": 2, "both": 2, "fail": 1},
@@ -24,20 +25,9 @@ STEPS = {
     "tool": {"go on": 1},
     "end": {"go on": 1},
 }
-# The answers after which a run ends, but not well.
-SPOILING = ("fail", "ask", "both")
 # What a client can do at any time.
 CHANGES = {"post": 12, "cancel": 1, "send_now": 1, "read_queue": 1}
 CHANGES_OF_ONE = {"edit": 4, "move": 3, "take_back": 3, "post_again": 2}
-
-
-@dataclass
-class Due:
-    """The run that has to read a message before its next request, and what must not have come between."""
-
-    run: str
-    disturbances: int
-    spoilt: int
 
 
 @dataclass
@@ -47,27 +37,21 @@ class Sent:
     id: str
     mode: str
     text: str
-    number: int
-    is_raced: bool = False
-    is_moved: bool = False
-    """Whether it was moved or got another mode."""
     status: str = "unknown"
     """'accepted', 'refused' or 'taken back', as the server has said."""
     maybe: set[str] = field(default_factory=set)
     """The texts of edits of which the client does not know whether they came in time."""
-    due: Due | None = None
     read: str = ""
     """Its text as the model has read it."""
     is_read: bool = False
     """Whether the server has said that it was read."""
-    editing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Talk:
     """One thread, and what happens in it. `site` has the processes (test_queue_killed.py)."""
 
-    def __init__(self, site: Any, seed: str, messages: int, disturbing: float) -> None:
-        self.site, self.messages, self.disturbing = site, messages, disturbing
+    def __init__(self, site: Any, seed: str, messages: int) -> None:
+        self.site, self.messages = site, messages
         self.chance = random.Random(seed)  # noqa: S311 # not a secret
         self.thread = f"talk-{seed}"
         self.sent: dict[str, Sent] = {}
@@ -75,14 +59,7 @@ class Talk:
         """The user's words in the last request to the model."""
         self.points: set[Point] = set()
         self.changed = asyncio.Event()
-        self.racing: set[asyncio.Task[Any]] = set()
         self.is_paused = False
-        self.spoilt = 0
-        """How often something has happened after which a run may end without another request."""
-        self.calm = -1
-        """The disturbances when a point was released last."""
-        self.next: tuple[int, list[str]] = (0, [])
-        """The ids with which the next run has to begin, and the disturbances when it was asked for."""
         self.log: list[str] = []
         self.mistakes: list[str] = []
 
@@ -106,9 +83,6 @@ class Talk:
 
     def release(self, point: Point, answer: str) -> None:
         self.log.append(f"-> {answer}")
-        if answer in SPOILING:
-            self.spoilt += 1
-        self.calm = self.site.disturbances
         self.points.discard(point)
         point.release(answer)
 
@@ -121,61 +95,40 @@ class Talk:
             self.mistake(f"read twice: {ids}")
         if self.is_paused:
             self.mistake(f"read instead of an answer: {ids[known:]}")
-        for text in point.prompts[known:]:
-            self.check_new(point, text)
-        calm, following = self.next
-        # Before them may be messages whose runs have ended before a request.
-        if self.is_calm_since(calm) and [each for each in ids[known:] if each in following] != following:
-            self.mistake(f"began with {ids[known:]}, not with {following}")
-        self.next = (0, [])
-        for sent in self.sent.values():
-            if sent.due and sent.due.run == point.run and not sent.read and self.is_undisturbed(sent.due):
-                self.mistake(f"not read in its run: {sent}")
+        for key, text in zip(ids[known:], point.prompts[known:], strict=True):
+            if key not in self.sent:
+                self.mistake(f"nobody has sent {text!r}")
+                continue
+            self.sent[key].read = text
+            if self.sent[key].status in ("refused", "taken back"):
+                self.mistake(f"{self.sent[key].status}, and read: {self.sent[key]}")
         self.prompts = point.prompts
-
-    def check_new(self, point: Point, text: str) -> None:
-        sent = self.sent.get(ids_of([text])[0])
-        if sent is None:
-            self.mistake(f"nobody has sent {text!r}")
-            return
-        sent.read = text
-        if sent.status in ("refused", "taken back"):
-            self.mistake(f"{sent.status}, and read: {sent}")
-        if sent.due and sent.due.run != point.run and self.is_undisturbed(sent.due):
-            self.mistake(f"read after its run: {sent}")
-
-    def is_undisturbed(self, due: Due) -> bool:
-        return self.is_calm_since(due.disturbances) and due.spoilt == self.spoilt
-
-    def is_calm_since(self, disturbances: int) -> bool:
-        """Whether all processes have been there since that number: a run of one that ends is cut short."""
-        return disturbances == self.site.disturbances and disturbances % 2 == 0
 
     # --- The client
 
     async def fetch(self, method: str, path: str, body: Any = None, process: int | None = None) -> tuple[int, Any]:
         """Send a request to a process that is there. Raises Lost."""
         process = self.chance.randrange(2) if process is None else process
-        deadline = time.monotonic() + HANG_SECONDS
-        while time.monotonic() < deadline:
-            try:
-                status, answer = await self.site.fetch(process, method, path, body)
-            except Refused:
-                status, answer = 503, None
-            except Lost:
-                self.log.append(f"{method} {path} {body}: lost in process {process}")
-                raise
-            if status == 503:
+        request = f"{method} {path} {body}"
+        async with asyncio.timeout(HANG_SECONDS):
+            while True:
+                try:
+                    status, answer = await self.site.fetch(process, method, path, body)
+                except ConnectionRefusedError:
+                    status, answer = 503, None
+                except Lost:
+                    self.log.append(f"{request}: lost in process {process}")
+                    raise
+                if status != 503:
+                    break
                 # The process is not there, or about to end.
                 process = 1 - process
                 await asyncio.sleep(POLL_SECONDS)
-                continue
-            if status >= 500:
-                self.mistake(f"{method} {path} {body}: {status} {answer}")
-            if method != "GET":
-                self.log.append(f"{method} {path} {body}: {status} {answer} from process {process}")
-            return status, answer
-        raise AssertionError(f"{method} {path} {body}: nobody answers")
+        if status >= 500:
+            self.mistake(f"{request}: {status} {answer}")
+        if method != "GET":
+            self.log.append(f"{request}: {status} {answer} from process {process}")
+        return status, answer
 
     async def insist(self, method: str, query: str = "", body: Any = None, process: int | None = None):
         """Send a request that may be sent again until it is answered: whether an answer was lost, and the answer."""
@@ -195,27 +148,23 @@ class Talk:
                 status, answer = await self.fetch("GET", f"/agent/threads/{self.thread}/")
                 return answer if status == 200 else {"messages": [], "pending": []}
 
-    async def post(self, *, is_raced: bool = False) -> None:
-        number = sum(sent.mode != "plain" for sent in self.sent.values()) + 1
-        mode = self.chance.choice(["queue", "steer"])
-        sent = Sent(f"m{number}", mode, f"{self.thread} m{number} first", number, is_raced)
-        self.sent[sent.id] = sent
-        body: dict[str, Any] = {"message": message_of(sent, sent.text), "mode": mode}
+    def new_message(self, mode: str, text: str) -> Sent:
+        key = f"m{len(self.sent) + 1}"
+        self.sent[key] = Sent(key, mode, f"{self.thread} {key} {text}")
+        return self.sent[key]
+
+    async def post(self) -> None:
+        sent = self.new_message(self.chance.choice(["queue", "steer"]), "first")
+        body: dict[str, Any] = {"message": message_of(sent, sent.text), "mode": sent.mode}
         if self.points and self.chance.random() < 0.2:
             run = (await self.read_queue())["run"]
             body["expected_run"] = run["run_id"] if run else "none"
-        before = set(self.points)
-        process = self.chance.randrange(2)
         how = self.chance.random()
         if how < 0.2:  # At once to both.
             answers = await asyncio.gather(*(self.insist("POST", body=body, process=each) for each in range(2)))
         else:
-            answers = [await self.insist("POST", body=body, process=process)]
-            if how < 0.3:
-                answers.append(await self.insist("POST", body=body))
+            answers = [await self.insist("POST", body=body) for _ in range(2 if how < 0.3 else 1)]
         self.hear(sent, answers)
-        if len(answers) == 1 and not is_raced and not answers[0][0]:
-            self.expect(sent, answers[0][2], before, process)
 
     def hear(self, sent: Sent, answers: list[tuple[bool, int, Any]]) -> None:
         """Learn from the answers of requests with the same message."""
@@ -233,17 +182,6 @@ class Talk:
             if status == 202 and answer["message_id"] != sent.id:
                 self.mistake(f"another message was answered: {answer}")
 
-    def expect(self, sent: Sent, answer: Any, before: set[Point], process: int) -> None:
-        """A steered message is read before the next request of the run that waits at a point all the time.
-
-        Without workers, the run must be in the process that has answered: others tell it a little later.
-        """
-        points = [point for point in before if point.is_open]
-        is_waiting = sent.status == "accepted" and answer["state"] == "waiting" and answer["run"]
-        is_steered = is_waiting and sent.mode == "steer" and not sent.is_moved
-        if points and is_steered and (self.site.has_workers or points[0].pid == self.site.pid(process)):
-            sent.due = Due(points[0].run, self.site.disturbances, self.spoilt)
-
     async def post_again(self, sent: Sent) -> None:
         """Repeat a request whose answer was lost, as it seems to the client."""
         body = {"message": message_of(sent, sent.text), "mode": sent.mode}
@@ -254,12 +192,10 @@ class Talk:
             self.mistake(f"came back: {again}")
 
     async def edit(self, sent: Sent) -> None:
-        sent.due = None
         text = f"{self.thread} {sent.id} edited-{self.chance.randrange(10**6)}"
         body: dict[str, Any] = {"message_id": sent.id, "message": message_of(sent, text)}
         if self.chance.random() < 0.3:
             body["mode"] = self.chance.choice(["queue", "steer"])
-            sent.is_moved = True
         was_lost, status, _ = await self.insist("PATCH", body=body)
         if status == 200:
             sent.text = text
@@ -268,13 +204,11 @@ class Talk:
         self.check_change(sent, "PATCH", status)
 
     async def move(self, sent: Sent) -> None:
-        sent.is_moved = True
         body = {"message_id": sent.id, "position": self.chance.randrange(3)}
         _, status, _ = await self.insist("PATCH", body=body)
         self.check_change(sent, "PATCH", status)
 
     async def take_back(self, sent: Sent) -> None:
-        sent.due = None
         _, status, _ = await self.insist("DELETE", f"?message_id={sent.id}")
         if status == 204:
             sent.status = "taken back"
@@ -296,10 +230,8 @@ class Talk:
             self.mistake(f"{method}: {status}")
 
     async def cancel(self) -> None:
-        self.spoilt += 1
         with suppress(Lost):
             await self.fetch("POST", f"/agent/threads/{self.thread}/cancel/")
-        self.spoilt += 1
 
     async def send_now(self) -> None:
         """Send what waits, which is refused while a run is active, and while a question is open."""
@@ -311,98 +243,54 @@ class Talk:
             self.mistake(f"POST of nothing: {status}")
 
     async def change(self) -> None:
-        """Do one of these, or begin it beside what comes next."""
+        """Do one of these, with one of the newest messages if it is about one."""
         weights = CHANGES | CHANGES_OF_ONE
         name = self.chance.choices([*weights], [*weights.values()])[0]
-        is_raced = self.chance.random() < 0.25
-        if name == "post":
-            change = self.post(is_raced=is_raced)
-        else:
-            change = self.change_one(name) if name in CHANGES_OF_ONE else getattr(self, name)()
-        if is_raced:
-            task = asyncio.create_task(change)
-            self.racing.add(task)
-            task.add_done_callback(self.end_race)
-        else:
-            await change
-
-    async def change_one(self, name: str) -> None:
-        """Change one of the newest messages."""
-        known = [sent for sent in self.sent.values() if sent.mode != "plain"]
-        if known:
-            sent = self.chance.choice(known[-6:])
-            async with sent.editing:
-                await getattr(self, name)(sent)
-
-    def end_race(self, task: "asyncio.Task[Any]") -> None:
-        self.racing.discard(task)
-        self.changed.set()
-        if task.exception():
-            self.mistake(f"{task.exception()!r}")
+        known = [sent for sent in self.sent.values() if sent.mode != "plain"][-6:]
+        if name in CHANGES:
+            await getattr(self, name)()
+        elif known:
+            await getattr(self, name)(self.chance.choice(known))
 
     # --- An idle thread
 
     async def begin(self) -> None:
         """Say something to an idle thread, answer its questions, or send what waits."""
-        state = await self.read_queue()
-        if state["held"] == "paused":
-            how = self.chance.random()
-            if how < 0.15:
-                _, status, _ = await self.insist("POST", body={})
-                if status != 409:
-                    self.mistake(f"sent beside a question: {status}")
-            elif how < 0.3:
-                await self.say()
-            else:
-                await self.resume()
-        elif state["messages"] and self.chance.random() < 0.6:
-            await self.send_what_waits(state)
+        state, how = await self.read_queue(), self.chance.random()
+        if state["held"] == "paused" and how > 0.3:
+            await self.resume()
+        elif state["messages"] and how > 0.15:
+            await self.send_now()
         else:
             await self.say()
 
-    async def send_what_waits(self, state: dict[str, Any]) -> None:
-        calm = self.site.disturbances
-        self.next = (calm, [row["message_id"] for row in state["messages"]])
-        was_lost, status, answer = await self.insist("POST", body={})
-        if was_lost or status != 202 or answer["refusal"]:
-            self.next = (0, [])
-
     async def say(self, text: str = "plain") -> None:
         """Send a message as ever."""
-        number = len(self.sent) + 1
-        sent = Sent(f"p{number}", "plain", f"{self.thread} p{number} {text}", number)
-        self.sent[sent.id] = sent
-        was_paused = self.is_paused
-        status = await self.run({"messages": [message_of(sent, sent.text)]})
+        sent, was_paused = self.new_message("plain", text), self.is_paused
+        status = await self.run(messages=[message_of(sent, sent.text)])
         # A run that begins while a question is open ends with an error.
         sent.status = {200: "unknown" if was_paused else "accepted", 0: "unknown"}.get(status, "refused")
 
     async def resume(self) -> None:
-        approved = self.chance.random() < 0.5
-        resume = []
-        for interrupt in (await self.read_thread())["pending"]:
-            resume.append({"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": approved}})
-        if resume:
-            await self.run({"messages": [], "resume": resume})
+        answer = {"status": "resolved", "payload": {"approved": self.chance.random() < 0.5}}
+        pending = (await self.read_thread())["pending"]
+        if pending:
+            await self.run(messages=[], resume=[{"interruptId": one["id"], **answer} for one in pending])
 
-    async def run(self, changes: dict[str, Any]) -> int:
+    async def run(self, **changes: Any) -> int:
         """Begin a run: the status of the answer, or 0."""
         self.is_paused = False
-        self.spoilt += 1  # The new run may stop one that nobody reads.
-        body = run_input("", threadId=self.thread, runId=str(uuid4()), **changes)
-        status = 0
         with suppress(Lost):
-            status, event = await self.fetch("POST", "/agent/", body)
-            if status == 200 and event["type"] == "RUN_ERROR":
-                return 409
-        return status
+            status, event = await self.fetch("POST", "/agent/", run_input("", threadId=self.thread, **changes))
+            return 409 if status == 200 and event["type"] == "RUN_ERROR" else status
+        return 0
 
     # --- The driver
 
     async def drive(self) -> None:
         while len(self.sent) < self.messages and not self.mistakes:
             point = await self.next_point()
-            if self.chance.random() < self.disturbing:
+            if self.chance.random() < DISTURBING:
                 await self.site.disturb(self.chance, point)
             if point is None:
                 await self.check_rest()
@@ -419,20 +307,18 @@ class Talk:
 
     async def next_point(self) -> Point | None:
         """Wait until a process is at a point; None if nothing runs."""
-        deadline = time.monotonic() + HANG_SECONDS
-        while time.monotonic() < deadline:
-            self.changed.clear()
-            if self.points:
-                return min(self.points, key=lambda point: point.name)
-            if not self.racing:
-                state = await self.read_queue()
-                is_calm = self.is_calm_since(self.calm)
-                is_about_to_begin = state["held"] == "finished" and state["messages"] and is_calm
-                if not self.points and not self.racing and state["run"] is None and not is_about_to_begin:
-                    self.is_paused = state["held"] == "paused"
-                    return None
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.changed.wait(), POLL_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HANG_SECONDS):
+                while True:
+                    self.changed.clear()
+                    if self.points:
+                        return min(self.points, key=lambda point: point.name)
+                    state = await self.read_queue()
+                    if not self.points and state["run"] is None:
+                        self.is_paused = state["held"] == "paused"
+                        return None
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self.changed.wait(), POLL_SECONDS)
         self.mistake(f"nothing happens: {await self.read_queue()}")
         raise AssertionError("\n".join([*self.log[-40:], *self.mistakes]))
 
@@ -447,26 +333,22 @@ class Talk:
             if state["held"] == "paused":
                 await self.resume()
             elif state["messages"]:
-                await self.send_what_waits(state)
+                await self.send_now()
             elif not self.prompts or not self.prompts[-1].endswith(" last"):
                 await self.say("last")
             else:
                 break
         await self.check_rest()
-        texts = user_texts(await self.read_thread())
+        texts = contents(await self.read_thread(), "user")
         if texts != self.prompts and not self.mistakes:
             self.mistake(f"the thread has {texts}, and the model has read {self.prompts}")
-        queued = [self.sent[each] for each in ids_of(self.prompts)]
-        numbers = [sent.number for sent in queued if sent.mode == "queue" and not sent.is_moved and not sent.is_raced]
-        if numbers != sorted(numbers):
-            self.mistake(f"out of order: {ids_of(self.prompts)}")
 
     async def check_rest(self) -> None:
         """Compare what the server has with what a client may expect, while nothing changes."""
         before, thread, after = await self.read_queue(), await self.read_thread(), await self.read_queue()
-        if before != after or after["run"] or self.points or self.racing:
+        if before != after or after["run"] or self.points:
             return
-        texts = user_texts(thread)
+        texts = contents(thread, "user")
         if len(set(ids_of(texts))) != len(texts):
             self.mistake(f"twice in the thread: {texts}")
         stored = dict(zip(ids_of(texts), texts, strict=True))
@@ -494,7 +376,3 @@ def message_of(sent: Sent, text: str) -> dict[str, str]:
 
 def ids_of(texts: list[str]) -> list[str]:
     return [text.split()[1] for text in texts]
-
-
-def user_texts(thread: dict[str, Any]) -> list[str]:
-    return [message["content"] for message in thread["messages"] if message["role"] == "user"]

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from servers import free_port, wait_until
+from servers import end, free_port, wait_until
 
 
 class RedisServer:
@@ -32,8 +32,7 @@ class RedisServer:
         wait_until(lambda: self.ask("PING") == "PONG", failure_message=(self.directory / "redis.log").read_text)
 
     def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        end(self.process)
 
     def __enter__(self) -> "RedisServer":
         self.start()

@@ -72,17 +72,17 @@ class LiveProject:
             self.process = self.begin(*self.command, stdout=stream, stderr=stream)
         wait_until_healthy(self.port, self.process, self.log)
 
-    def begin(self, *arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
+    def begin(self, *arguments: str | Path, **streams: Any) -> subprocess.Popen[bytes]:
         """Start another Python program of the project."""
-        streams = {"stdin": subprocess.DEVNULL} | options
-        environment = project_environment(**self.settings | streams.pop("env", {}))
-        python = self.path / ".venv/bin/python"
-        return subprocess.Popen([*self.prefix, python, *arguments], cwd=self.path, env=environment, **streams)
+        command = [*self.prefix, self.path / ".venv/bin/python", *arguments]
+        options = {"cwd": self.path, "env": project_environment(**self.settings), "stdin": subprocess.DEVNULL}
+        return subprocess.Popen(command, **options, **streams)
 
-    def begin_worker(self, **environment: str) -> subprocess.Popen[bytes]:
-        """Start a process that executes runs."""
-        with (self.path / "worker.log").open("ab") as log:
-            return self.begin("manage.py", "agent_worker", stdout=log, stderr=log, env=environment)
+    def start_worker(self, **environment: str) -> "Worker":
+        settings = self.settings | environment
+        worker = Worker(self.path, 0, self.username, self.password, self.token, settings, self.prefix)
+        worker.start()
+        return worker
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGINT)
@@ -93,8 +93,7 @@ class LiveProject:
 
     def kill(self) -> None:
         """End the server as a crash would: it can't do anything about it."""
-        self.process.kill()
-        self.process.wait()
+        end(self.process)
 
     def manage(self, *arguments: str) -> str:
         """Run manage.py; its standard output."""
@@ -118,6 +117,14 @@ class Daphne(LiveProject):
         return ["-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "-v", "0", "config.asgi:application"]
 
 
+class Worker(LiveProject):
+    """A process that executes runs."""
+
+    def start(self) -> None:
+        with (self.path / "worker.log").open("ab") as log:
+            self.process = self.begin("manage.py", "agent_worker", stdout=log, stderr=log)
+
+
 class Client:
     """One visitor: cookies are kept, redirects are not followed."""
 
@@ -135,8 +142,12 @@ class Client:
         if self.cookies:
             sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request(method, path, body, sent | (headers or {}))
-        response = connection.getresponse()
+        try:
+            connection.request(method, path, body, sent | (headers or {}))
+            response = connection.getresponse()
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            raise
         for header in response.headers.get_all("Set-Cookie", []):
             self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(header).items()}
         return response
@@ -188,6 +199,16 @@ def events(response: http.client.HTTPResponse) -> Iterator[dict]:
     while line := response.readline():
         if line.startswith(b"data:"):
             yield json.loads(line.removeprefix(b"data:"))
+
+
+def end(process: subprocess.Popen[Any], by: signal.Signals = signal.SIGKILL) -> None:
+    process.send_signal(by)
+    process.wait(timeout=HANG_SECONDS)
+
+
+def contents(thread: dict[str, Any], role: str = "") -> list[str]:
+    """What is said in a thread, by all or by one role."""
+    return [one["content"] for one in thread["messages"] if one.get("content") and role in ("", one["role"])]
 
 
 def text_of(stream: list[dict]) -> str:
@@ -322,8 +343,7 @@ def running(command: Sequence[str | Path], port: int, log: Path, cwd: Path, **en
         wait_until(is_up, failure_message=log.read_text)
         yield f"http://127.0.0.1:{port}"
     finally:
-        process.kill()
-        process.wait()
+        end(process)
 
 
 class Quiet(BaseHTTPRequestHandler):

@@ -3,12 +3,14 @@
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from select import select
 from typing import Any
 
 import pytest
 from daily import at_night
-from servers import Daphne, LiveProject, serve
+from projects import append
+from servers import Daphne, LiveProject, serve, wait_until
 
 pytestmark = pytest.mark.servers
 
@@ -35,8 +37,7 @@ class Uvicorn(LiveProject):
 def live(request: Any, furnished) -> Iterator[LiveProject]:
     project = furnished()
     if request.param is Impatient:
-        with (project / "config/asgi.py").open("a") as asgi:
-            asgi.write(FAST)
+        append(project / "config/asgi.py", FAST)
     with serve(project, request.param) as live:
         yield live
 
@@ -51,31 +52,15 @@ class Sender:
         lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode())
 
-    def send_chunks(self, limit: int) -> None:
+    def send_chunks(self) -> None:
         """Send a body without a length, until there is an answer or the connection is closed."""
-        piece = b" " * 65536
-        self.socket.setblocking(False)
-        waiting = b""
-        while self.sent < limit:
-            waiting = waiting or b"%x\r\n%b\r\n" % (len(piece), piece)
-            try:
-                count = self.socket.send(waiting)
-                self.sent += count
-                waiting = waiting[count:]
-            except BlockingIOError:
-                pass
-            except ConnectionError:
-                break
-            if self._has_answer():
-                break
-        self.socket.setblocking(True)
-        self.socket.settimeout(60)
-
-    def _has_answer(self) -> bool:
-        try:
-            return bool(self.socket.recv(1, socket.MSG_PEEK))
-        except BlockingIOError:
-            return False
+        chunk = b"10000\r\n%b\r\n" % (b" " * 0x10000)
+        with suppress(ConnectionError):
+            while self.sent < HUGE:
+                has_answer, _, _ = select([self.socket], [self.socket], [], 60)
+                if has_answer:
+                    break
+                self.sent += self.socket.send(chunk[self.sent % len(chunk) :], socket.MSG_DONTWAIT)
 
     def answer(self) -> tuple[int, Any]:
         with closing(self.socket), self.socket.makefile("rb") as stream:
@@ -98,9 +83,7 @@ def test_body_is_refused_by_its_length_alone(live: LiveProject):
     ("path", "cookie", "status", "most"),
     [
         ("/agent/", "", 401, 0),
-        ("/agent", "", 401, 0),
         ("/agent/attachments/", "", 401, 0),
-        ("/agent/threads/t1/cancel/", "", 401, 0),
         ("/accounts/login/", "", 413, 0),
         # A claim to be somebody is worth no more than the largest body.
         ("/agent/", "sessionid=nonsense", 413, 10 * MEGABYTE),
@@ -108,7 +91,7 @@ def test_body_is_refused_by_its_length_alone(live: LiveProject):
 )
 def test_body_is_refused_while_it_comes(live: LiveProject, path: str, cookie: str, status: int, most: int):
     sender = Sender(live, path, transfer_encoding="chunked", **({"cookie": cookie} if cookie else {}))
-    sender.send_chunks(HUGE)
+    sender.send_chunks()
     assert sender.answer()[0] == status
     assert sender.sent < most + UNDER_WAY
 
@@ -133,13 +116,14 @@ def test_body_of_a_usual_size_is_answered_by_the_view(live: LiveProject):
 def test_request_that_drips_is_given_up(live: LiveProject, start: str):
     with socket.create_connection(("127.0.0.1", live.port), timeout=1) as dripping:
         dripping.sendall(b"POST /agent/ HTTP/1.1\r\nHost: 127.0.0.1\r\n" + start.encode())
-        for _ in range(60):
+
+        def is_closed() -> bool:
             try:
                 dripping.sendall(b"a")
-                if not dripping.recv(1):
-                    return
+                return not dripping.recv(1)
             except TimeoutError:
-                continue
+                return False
             except ConnectionError:
-                return
-    pytest.fail("The connection is still open.")
+                return True
+
+        wait_until(is_closed)

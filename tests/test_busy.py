@@ -6,21 +6,19 @@ happen in it, however long it is.
 
 import os
 import signal
-import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from elsewhere import elsewhere, send_signal
 from postgresql import PostgreSQL
 from reading import Reading
 from redis_server import RedisServer
-from servers import HANG_SECONDS, Client, Daphne, free_port, run_input, serve, wait_until
+from servers import HANG_SECONDS, Client, Daphne, LiveProject, Worker, free_port, run_input, serve, wait_until
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly, pytest.mark.alone]
 
@@ -49,53 +47,36 @@ class Executor(Daphne):
         return self.path / "executors.log"
 
 
-@dataclass
 class Site:
-    """Processes with one database and one Redis."""
+    """Processes with one database and one Redis. In the durable one, those that execute runs are workers."""
 
-    path: Path
-    database: PostgreSQL
-    name: str
-    settings: dict[str, str]
-    stack: ExitStack
-    token: str = ""
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    clients: dict[str, Client] = field(default_factory=dict)
+    def __init__(self, watcher: Daphne, query: Callable[[str], list[str]], stack: ExitStack) -> None:
+        self.watcher, self.query, self.stack = watcher, query, stack
+        self.path = watcher.path
+        self.is_durable = watcher.settings["RUN_EXECUTOR"] == "dbos"
+        self.executors: dict[str, LiveProject] = {}
 
-    def serve(self, name: str, *, is_elsewhere: bool = False) -> None:
-        live = self._project(name, is_elsewhere)
+    def add(self, name: str) -> None:
+        prefix, environment = elsewhere() if name.startswith("elsewhere") else ([], {})
+        settings = {**self.watcher.settings, **environment, "PROCESS": name}
+        kind, port = (Worker, 0) if self.is_durable else (Executor, free_port())
+        live = kind(self.path, port, "", "", self.watcher.token, settings, prefix)
         live.start()
-        self._add(name, live.process)
-        self.clients[name] = live.client(self.token)
+        self.stack.callback(live.kill)
+        self.executors[name] = live
 
-    def work(self, name: str, *, is_elsewhere: bool = False) -> None:
-        """Start a worker."""
-        self._add(name, self._project(name, is_elsewhere).begin_worker())
-
-    def _project(self, name: str, is_elsewhere: bool) -> Executor:
-        prefix, environment = elsewhere() if is_elsewhere else ([], {})
-        settings = {**self.settings, **environment, "PROCESS": name}
-        return Executor(self.path, free_port(), "", "", self.token, settings, prefix)
-
-    def _add(self, name: str, process: subprocess.Popen[bytes]) -> None:
-        self.processes[name] = process
-        self.stack.callback(process.wait)
-        self.stack.callback(process.kill)
-
-    def kill(self, name: str) -> None:
-        self.processes.pop(name).kill()
-        self.clients.pop(name, None)
+    def client(self, name: str = "") -> Client:
+        """Make a client of the process that begins the runs of this one, or of the watcher."""
+        live = self.watcher if self.is_durable else self.executors.get(name, self.watcher)
+        return live.client(live.token)
 
     @contextmanager
     def stopped(self, name: str) -> Iterator[None]:
-        send_signal(self.processes[name], signal.SIGSTOP)
+        send_signal(self.executors[name].process, signal.SIGSTOP)
         try:
             yield
         finally:
-            send_signal(self.processes[name], signal.SIGCONT)
-
-    def query(self, sql: str) -> list[str]:
-        return self.database.query(self.name, sql)
+            send_signal(self.executors[name].process, signal.SIGCONT)
 
     @contextmanager
     def disturbed(self, column: str, value: str) -> Iterator[None]:
@@ -105,17 +86,6 @@ class Site:
         finally:
             self.query("UPDATE public.disturbance SET shift = '0', wait_seconds = 0")
 
-    def effects(self) -> list[list[str]]:
-        """What has been done: the tool, for which run, by which process, and when."""
-        return [line.split() for line in (self.path / "effects").read_text().splitlines()]
-
-    def effects_of(self, run: "Run") -> list[list[str]]:
-        return [effect for effect in self.effects() if effect[1] == run.name]
-
-    def worker_of(self, run: "Run") -> str:
-        """Which process has called its first tool."""
-        return wait_until(lambda: self.effects_of(run))[0][2]
-
 
 class Run(Reading):
     """A run as a client sees it that follows it through a process that nothing disturbs."""
@@ -123,32 +93,36 @@ class Run(Reading):
     def __init__(self, site: Site, kind: str, name: str) -> None:
         super().__init__(f"thread-{name}")
         self.site, self.kind, self.name = site, kind, name
-        self.client = site.clients["watcher"]
+        self.client = site.client()
 
     def begin(self, process: str) -> "Run":
         body = run_input(f"{self.kind} {self.name}", threadId=self.thread_id)
-        client = self.site.clients[process]
-        with Client(client.port, client.token).open("POST", "/agent/", body) as response:
+        with self.site.client(process).open("POST", "/agent/", body) as response:
             assert response.status == 200, response.read()
         return self
 
-    def follow(self) -> "Run":
+    def follow(self) -> Reading:
         """Read to the end, from the beginning. One process may have to do with all runs one after the other."""
-        self.read_to_the_end(self.client, seconds=HANG_SECONDS + 10 * BUSY_SECONDS)
-        return self
+        return self.read_to_the_end(self.client, seconds=HANG_SECONDS + 10 * BUSY_SECONDS)
+
+    def effects(self) -> list[list[str]]:
+        """What has been done for it: the tool, its name, by which process, and when."""
+        lines = (self.site.path / "effects").read_text().splitlines()
+        return [effect for effect in map(str.split, lines) if effect[1] == self.name]
+
+    def executor(self) -> str:
+        """Which process has called its first tool."""
+        return wait_until(self.effects)[0][2]
 
     def go_on(self) -> None:
         """Tell the agent that this is enough."""
         (self.site.path / f"enough-{self.name}").touch()
 
-    def thread(self) -> dict[str, Any]:
-        return self.client.thread(self.thread_id)
-
     def check_busy(self, after_seconds: float = 0) -> None:
         """Nobody else may begin on its thread, so long after its first tool has begun."""
-        began = float(wait_until(lambda: self.site.effects_of(self))[0][3])
+        began = float(wait_until(self.effects)[0][3])
         time.sleep(max(0, began + after_seconds - time.time()))
-        assert self.thread()["running"]
+        assert self.client.thread(self.thread_id)["running"]
         body = run_input("talk intruder", threadId=self.thread_id)
         status, text = self.client.fetch("POST", "/agent/", body)
         assert status == 409, text
@@ -159,8 +133,8 @@ class Run(Reading):
         assert self.last.get("outcome") == {"type": "success"}, (self.name, self.last)
         assert [event["type"] for event in self.events].count("RUN_STARTED") == 1
         expected = [*([self.kind] if self.kind != "talk" else []), "effect", "last"]
-        assert [effect[0] for effect in self.site.effects_of(self)] == expected
-        thread = self.thread()
+        assert [effect[0] for effect in self.effects()] == expected
+        thread = self.client.thread(self.thread_id)
         assert not thread["running"]
         assert [message["role"] for message in thread["messages"]].count("tool") == len(expected)
         assert thread["messages"][-1]["content"].endswith(f"and that is all of {self.name}.")
@@ -170,9 +144,7 @@ class Run(Reading):
 def site(
     request: pytest.FixtureRequest, furnished, postgresql_server: PostgreSQL, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
-    """Web processes; in the durable one, workers that execute the runs. "watcher" is disturbed by nothing."""
-    project, name = furnished("busy"), f"busy_{request.param}"
-    (project / "effects").touch()
+    name = f"busy_{request.param}"
     with RedisServer(tmp_path_factory.mktemp("redis")) as redis, ExitStack() as stack:
         settings = {
             "DJANGO_SETTINGS_MODULE": "busy_settings",
@@ -181,9 +153,8 @@ def site(
             "RUN_EXECUTOR": request.param,
             "DEBUG": "1",
         }
-        watcher = stack.enter_context(serve(project, Daphne, **settings))
-        site = Site(project, postgresql_server, name, settings, stack, watcher.token)
-        site.clients["watcher"] = watcher.client(watcher.token)
+        watcher = stack.enter_context(serve(furnished("busy"), Daphne, **settings))
+        site = Site(watcher, partial(postgresql_server.query, name), stack)
         site.query(DISTURB.format(name=name))
         yield site
         assert "Traceback" not in watcher.log.read_text()
@@ -192,13 +163,9 @@ def site(
 @pytest.fixture
 def executors(site: Site) -> list[str]:
     """The processes that execute runs: two of this place, two of others."""
-    is_durable = site.settings["RUN_EXECUTOR"] == "dbos"
     names = ["here-1", "here-2", "elsewhere-1", "elsewhere-2"]
-    missing = [name for name in names if name not in site.processes]
     with ThreadPoolExecutor() as pool:
-        for name in missing:
-            pool.submit(site.work if is_durable else site.serve, name, is_elsewhere=name.startswith("elsewhere"))
-    assert set(names) <= set(site.processes)
+        list(pool.map(site.add, [name for name in names if name not in site.executors]))
     return names
 
 
@@ -207,10 +174,9 @@ def begin_runs(site: Site, executors: list[str], label: str, *kinds: str) -> lis
     with ThreadPoolExecutor() as pool:  # Begun one after the other, the first would be over before the last begins
         begun = []
         for number, executor in enumerate(executors):
-            process = executor if executor in site.clients else "watcher"
             for kind in kinds:
                 run = Run(site, kind, f"{label}-{kind}-{number}")
-                begun.append(pool.submit(run.begin, process))
+                begun.append(pool.submit(run.begin, executor))
         return [one.result() for one in begun]
 
 
@@ -220,15 +186,16 @@ def followed(runs: list[Run]) -> Iterator[None]:
     with ThreadPoolExecutor(len(runs)) as pool:
         following = [pool.submit(run.follow) for run in runs]
         yield
-        for one in following:
-            one.result().check_end()
+        for run, one in zip(runs, following, strict=True):
+            one.result()
+            run.check_end()
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_a_blocked_event_loop_ends_no_run(site: Site, executors: list[str], number: int):
     talks = begin_runs(site, executors, f"blocked-{number}", "talk")
     # A worker may take all of them: then it is blocked by one after the other.
-    blocked = executors[::2] if site.settings["RUN_EXECUTOR"] == "dbos" else executors
+    blocked = executors[::2] if site.is_durable else executors
     blocks = begin_runs(site, blocked, f"blocked-{number}", "block")
     with followed([*talks, *blocks]), ThreadPoolExecutor(len(blocks)) as pool:
         for one in [pool.submit(run.check_busy, BUSY_SECONDS) for run in blocks]:
@@ -242,7 +209,7 @@ def test_a_stopped_process_keeps_its_runs(site: Site, executors: list[str], numb
     """Some of them in another place, as a container is that is paused."""
     runs = begin_runs(site, executors, f"stopped-{number}", "work")
     with followed(runs):
-        names = {site.worker_of(run) for run in runs}
+        names = {run.executor() for run in runs}
         with ExitStack() as stack:
             for name in names:
                 stack.enter_context(site.stopped(name))
@@ -267,22 +234,23 @@ def test_a_slow_database_whose_clock_is_set_ends_no_run(site: Site, executors: l
 
 def test_a_killed_process_of_another_place_is_missed(site: Site, executors: list[str]):
     """The proof is not too hard to find: its lock is gone, and it is silent."""
-    if site.settings["RUN_EXECUTOR"] == "dbos":  # Workers take what they get, and those of this place could take all
+    if site.is_durable:  # Workers take what they get, and those of this place could take all
         for name in executors[:2]:
-            site.kill(name)
+            site.executors.pop(name).kill()
     runs = begin_runs(site, executors, "killed", "work")
-    names = {run.name: site.worker_of(run) for run in runs}
+    names = {run.name: run.executor() for run in runs}
     killed = next(name for name in names.values() if name.startswith("elsewhere"))
-    site.kill(killed)
+    site.executors.pop(killed).kill()
     for run in runs:
         run.go_on()
     with ThreadPoolExecutor(len(runs)) as pool:
-        for run in pool.map(Run.follow, runs):
+        list(pool.map(Run.follow, runs))
+        for run in runs:
             if names[run.name] != killed:
                 run.check_end()
-            elif site.settings["RUN_EXECUTOR"] == "dbos":
+            elif site.is_durable:
                 # Another worker goes on, and begins anew what nobody knows the end of.
                 assert run.last.get("outcome") == {"type": "success"}
             else:
                 assert run.last.get("code") == "interrupted"
-                assert not run.thread()["running"]
+                assert not run.client.thread(run.thread_id)["running"]

@@ -1,29 +1,23 @@
 """`manage.py chat` as a person has it: in a pseudo-terminal, with the project's own agent and with one over HTTP."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 from daily import at_night
+from projects import program
 from servers import LiveProject, project_environment, serve
-from terminal import Screen, Terminal, terminal
+from terminal import Terminal, terminal
 from test_python_client import microsoft_server, pydantic_server, serving  # noqa: F401
 
 pytestmark = pytest.mark.clients
-
-
-# Speaks for so long that it can be stopped on a slow machine, too.
-SLOW_MODEL = """
-from agui.contrib.demo import model as demo
-
-demo.LONGEST_SECONDS = 120
-model = demo.build_demo_model(pace_seconds=0.3)
-"""
-
+APPROVAL = "[y]es, [n]o, [e]dit: "
+AGENTS = pytest.mark.parametrize("url", [False, *at_night(True)], ids=["own agent", "over HTTP"])
 
 # Waits for a file, calls a tool, and says what it has read.
 GATED_MODEL = """
@@ -51,32 +45,16 @@ model = ScriptedModel(answers())
 """
 
 
-@pytest.fixture
-def slow_project(live_project: LiveProject) -> Iterator[LiveProject]:
-    """The same project, served by a second process with a slow model."""
-    (live_project.path / "slow.py").write_text(SLOW_MODEL)
-    with serve(live_project.path, AGENT_MODEL="python:slow.model") as live:
-        yield live
-
-
-@pytest.fixture
-def chat(live_project: LiveProject):
+def chat(project: LiveProject, *, url: bool = False, columns: int = 80, rows: int = 24):
     """Start the chat; `url=True` is over HTTP, with the server that runs."""
-
-    def start(
-        *arguments: str, url: bool = False, columns: int = 80, rows: int = 24, project: LiveProject = live_project
-    ):
-        python = project.path / ".venv/bin/python"
-        remote = ["--url", f"{project.url}/agent/"] if url else ["--user", project.username]
-        environment = project_environment(AGENT_TOKEN=project.token, **project.settings)
-        command = [python, "manage.py", "chat", *remote, *arguments]
-        return terminal(command, project.path, environment, columns, rows)
-
-    return start
+    remote = ["--url", f"{project.url}/agent/"] if url else ["--user", project.username]
+    environment = project_environment(AGENT_TOKEN=project.token, **project.settings)
+    command = [project.path / ".venv/bin/python", "manage.py", "chat", *remote]
+    return terminal(command, project.path, environment, columns, rows)
 
 
-def ask(chat: Terminal, text: str) -> None:
-    chat.wait_for("> ")
+def ask(chat: Terminal, text: str, prompt: str = "> ") -> None:
+    chat.wait_for(prompt)
     chat.type(f"{text}\r")
 
 
@@ -85,20 +63,17 @@ def end(chat: Terminal) -> None:
     assert chat.wait_for_end() == 0
 
 
-@pytest.mark.parametrize("url", [False, *at_night(True)], ids=["own agent", "over HTTP"])
-def test_conversation_with_an_approval(chat, url: bool):
-    with chat(url=url) as person:
+@AGENTS
+def test_conversation_with_an_approval(live_project: LiveProject, url: bool):
+    with chat(live_project, url=url) as person:
         ask(person, 'add_task title="Buy milk" category=home')
         person.wait_for("done: false")
         ask(person, "delete_finished_tasks")
-        person.wait_for("[y]es, [n]o, [e]dit: ")
-        person.type("n\r")
-        person.wait_for("Why not?")
-        person.type("Not today.\r")
+        ask(person, "n", APPROVAL)
+        ask(person, "Not today.", "Why not?")
         person.wait_for("it was declined")
         ask(person, "delete_finished_tasks")
-        person.wait_for("[y]es, [n]o, [e]dit: ")
-        person.type("y\r")
+        ask(person, "y", APPROVAL)
         # The mark of the line is there while the agent works, too.
         person.wait_for("Deleted 0 finished tasks.")
         person.wait_for("> ")
@@ -114,9 +89,9 @@ def test_conversation_with_an_approval(chat, url: bool):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("columns", "rows"), [(40, 10), (80, 24), (200, 50)])
-def test_what_streams_is_drawn_once(chat, columns: int, rows: int):
+def test_what_streams_is_drawn_once(live_project: LiveProject, columns: int, rows: int):
     """The answer is longer than a small screen, and is drawn anew many times."""
-    with chat(columns=columns, rows=rows) as person:
+    with chat(live_project, columns=columns, rows=rows) as person:
         ask(person, "help")
         person.wait_for("and restart.")
         end(person)
@@ -127,32 +102,24 @@ def test_what_streams_is_drawn_once(chat, columns: int, rows: int):
     assert person.output.count("Draw a chart") > 1 or rows == 10
 
 
-def test_control_c_stops_the_answer_and_typing_does_not_disturb_it(chat, slow_project: LiveProject):
-    with chat(project=slow_project) as person:
-        ask(person, "help")
-        person.wait_for("what I can do.")
-        person.type("hello\x03")
-        person.wait_for("Stopped.")
-        person.wait_for("> ")
-        person.interrupt()
-        ask(person, "summarize_tasks")
-        person.wait_for("summarize_tasks returned")
-        end(person)
-    assert "and restart." not in person.output
-    assert "^C" not in person.screen.text
-
-
-@pytest.mark.parametrize("url", [False, *at_night(True)], ids=["own agent", "over HTTP"])
-def test_what_is_typed_while_the_agent_works_is_seen_and_read(chat, live_project: LiveProject, url: bool):
+@AGENTS
+def test_what_is_typed_while_the_agent_works_is_seen_and_read(live_project: LiveProject, url: bool):
     gate, settings = live_project.path / "gate", {"AGENT_MODEL": "python:gated.model"}
     (live_project.path / "gated.py").write_text(GATED_MODEL)
     gate.unlink(missing_ok=True)
     own = replace(live_project, settings={**live_project.settings, **settings})
     server = serve(live_project.path, **settings) if url else nullcontext(own)
-    with server as project, chat(url=url, project=project) as person:
+    with server as project, chat(project, url=url) as person:
+        for stop in ("hello\x03", "/stop\r"):
+            ask(person, "Go")
+            person.wait_for("One moment.")
+            person.type(stop)
+            person.wait_for("Stopped.")
+        person.wait_for("> ")
+        person.interrupt()
+        ask(person, "/new")
         ask(person, "Go")
-        person.wait_for("One moment.")
-        person.type("for later\r")
+        ask(person, "for later", "One moment.")
         person.wait_for("  1  for later")
         person.type("and at once\x1b\r")
         person.wait_for("  2  at the next step: and at once")
@@ -167,6 +134,7 @@ def test_what_is_typed_while_the_agent_works_is_seen_and_read(chat, live_project
         person.type("ne\r")
         person.wait_for("I have read an unfinished line.")
         end(person)
+    assert "^C" not in person.screen.text
     lines = person.screen.text.splitlines()
     assert [line for line in lines if "for later" in line or "at once" in line] == [
         "> and at once  (read while it worked)",
@@ -177,60 +145,37 @@ def test_what_is_typed_while_the_agent_works_is_seen_and_read(chat, live_project
 
 
 @pytest.mark.nightly
-def test_stop_stops_the_answer_too(chat, slow_project: LiveProject):
-    with chat(url=True, project=slow_project) as person:
-        ask(person, "help")
-        person.wait_for("what I can do.")
-        person.type("/stop\r")
-        person.wait_for("Stopped.")
-        end(person)
-    assert "and restart." not in person.output
-
-
-@pytest.mark.nightly
-def test_control_c_leaves_a_question_open(chat):
-    with chat() as person:
+def test_control_c_leaves_a_question_open(live_project: LiveProject):
+    with chat(live_project) as person:
         ask(person, "/new")
         ask(person, "delete_finished_tasks")
-        person.wait_for("[y]es, [n]o, [e]dit: ")
+        person.wait_for(APPROVAL)
         person.interrupt()
         ask(person, "/threads")
         person.wait_for("1  delete_finished_tasks")
         ask(person, "/resume 1")
-        person.wait_for("[y]es, [n]o, [e]dit: ")
-        person.type("e\r")
-        person.wait_for("Arguments: {}")
-        person.type("\r")
+        ask(person, "e", APPROVAL)
+        ask(person, "", "Arguments: {}")
         person.wait_for("Deleted")
         end(person)
 
 
-def chat_through_pipes(project: LiveProject, *arguments: str | Path, typed: str = ""):
+def chat_through_pipes(project: LiveProject, *arguments: str | Path, **options: Any) -> CompletedProcess[str]:
     """Run the chat without a terminal."""
-    return subprocess.run(
-        [project.path / ".venv/bin/python", "manage.py", "chat", *arguments],
-        cwd=project.path,
-        env=project_environment(COLUMNS="100", **project.settings),
-        input=typed,
-        capture_output=True,
-        text=True,
-        timeout=900,
+    return program(
+        project.path, "python", "manage.py", "chat", *arguments, COLUMNS="100", **project.settings, **options
     )
 
 
 def test_script_reads_json_and_the_exit_code(live_project: LiveProject):
-    url = f"{live_project.url}/agent/"
+    def run(*arguments: str, status: int, token: str = live_project.token) -> CompletedProcess[str]:
+        remote = ["--url", f"{live_project.url}/agent/", "--token", token]
+        return chat_through_pipes(live_project, *remote, "--message", *arguments, status=status)
 
-    def run(*arguments: str, token: str = live_project.token):
-        return chat_through_pipes(live_project, "--url", url, "--token", token, "--message", *arguments)
-
-    done = run("summarize_tasks", "--json")
-    assert done.returncode == 0, done.stderr
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    events = [json.loads(line) for line in run("summarize_tasks", "--json", status=0).stdout.splitlines()]
     assert events[-1]["type"] == "RUN_FINISHED"
-    assert run("delete_finished_tasks").returncode == 3
-    refused = run("hello", token="wrong")
-    assert refused.returncode == 4
+    run("delete_finished_tasks", status=3)
+    refused = run("hello", token="wrong", status=4)
     assert "401" in refused.stderr
     assert "Traceback" not in refused.stderr
 
@@ -258,15 +203,8 @@ def test_agent_of_others(other_agent: str, live_project: LiveProject, tmp_path: 
     (tmp_path / "notes.txt").write_text("Buy milk")
     lines = ["hello", "server", "approve", "n", "", "approve", "y", "read", "fail", "/threads", "hello again"]
     typed = "".join(f"{line}\n" for line in lines)
-    done = chat_through_pipes(live_project, "--url", other_agent, "--allow-read-file", tmp_path, typed=typed)
+    done = chat_through_pipes(live_project, "--url", other_agent, "--allow-read-file", tmp_path, stdin=typed)
     printed = done.stdout.splitlines()
-    assert done.returncode == 0, done.stderr
     for line in ("1: hello", "2: ä✓", "4: wiped disk", "5: Buy milk", "This agent has no list of conversations."):
         assert line in printed, done.stdout
     assert any(line.endswith(": hello again") for line in printed), done.stdout
-
-
-def test_screen_draws_as_a_terminal_does():
-    screen = Screen(5, 2)
-    screen.draw("abcdefg\r\n12\r\n\x1b[1A\x1b[2Kx\x1b[1A\r\x1b[Ky")
-    assert screen.text == "abcde\nfg\ny"

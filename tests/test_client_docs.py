@@ -1,10 +1,8 @@
 """The manual: what clients.md tells to type is run, and has to print what it says; protocol.md is compared."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ import pytest
 from cache import python_with
 from conftest import MANUAL, ROOT, npm_install
 from daily import by_day
+from projects import execute
 from servers import Client, LiveProject, free_port, run_input, running, serve
 from test_clients import scripted_project  # noqa: F401
 
@@ -75,17 +74,10 @@ def prepare(directory: Path, live: LiveProject, headings: list[str], packages: P
         (directory / "node_modules").symlink_to(packages)
 
 
-def run(*command: object, cwd: Path, **environment: str) -> str:
-    options = {"cwd": cwd, "env": os.environ | environment, "capture_output": True, "text": True, "timeout": 900}
-    result = subprocess.run([*map(str, command)], check=False, **options)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
-
-
-def run_program(heading: str, program: str, command: list[object], cwd: Path, token: str) -> None:
+def run_program(heading: str, program: str, command: str | Path, directory: Path, token: str) -> None:
     """Run one of a section's programs, and compare what it prints."""
     (promised,) = [block.output for block in blocks(heading) if block.file == program]
-    check_output(run(*command, program, cwd=cwd, AGENT_TOKEN=token), promised)
+    check_output(execute(directory, command, program, AGENT_TOKEN=token).stdout, promised)
 
 
 @pytest.fixture(scope="module")
@@ -94,14 +86,9 @@ def token(live_project: LiveProject) -> str:
     return live_project.token_of("reader_of_docs")
 
 
-def installed(name: str) -> Path:
+def installed(name: str = "") -> Path:
     """The packages of a page. Those of CopilotKit make npm search for ever without the option."""
     return npm_install(CLIENTS / name / "package.json", *(["--legacy-peer-deps"] if name else []))
-
-
-@pytest.fixture(scope="session")
-def packages() -> Path:
-    return installed("")
 
 
 # --- curl
@@ -117,7 +104,7 @@ def test_curl(live_project: LiveProject, tmp_path: Path):
     script = [f"cd {live_project.path}", make_token.code, f"cd {tmp_path}"]
     for block in session:
         script += [f"printf -- '{mark}'", block.code.replace(ADDRESS, live_project.url)]
-    printed = run("sh", "-eu", "-c", "\n".join(script), cwd=tmp_path).split(mark)[1:]
+    printed = execute(tmp_path, "sh", "-eu", "-c", "\n".join(script)).stdout.split(mark)[1:]
     for block, actual in zip(session, printed, strict=True):
         assert block.output
         check_output(actual, block.output)
@@ -126,19 +113,15 @@ def test_curl(live_project: LiveProject, tmp_path: Path):
 # --- @ag-ui/client
 
 
-@pytest.fixture(params=["@ag-ui/client", "old-client"])
-def node_directory(request: pytest.FixtureRequest, packages: Path, live_project: LiveProject, tmp_path: Path) -> Path:
-    """The section's files beside the packages, for the present client and for the one of older pages."""
+@pytest.mark.parametrize("package", ["@ag-ui/client", "old-client"])
+@pytest.mark.parametrize("program", by_day(programs("@ag-ui/client")))
+def test_ag_ui_client(program: str, package: str, live_project: LiveProject, token: str, tmp_path: Path):
+    """For the present client and for the one of older pages."""
     prepare(tmp_path, live_project, ["@ag-ui/client"])
     for file in tmp_path.iterdir():
-        file.write_text(file.read_text().replace('from "@ag-ui/client"', f'from "{request.param}"'))
-    (tmp_path / "node_modules").symlink_to(packages)
-    return tmp_path
-
-
-@pytest.mark.parametrize("program", by_day(programs("@ag-ui/client")))
-def test_ag_ui_client(program: str, node_directory: Path, token: str):
-    run_program("@ag-ui/client", program, ["node"], node_directory, token)
+        file.write_text(file.read_text().replace('from "@ag-ui/client"', f'from "{package}"'))
+    (tmp_path / "node_modules").symlink_to(installed())
+    run_program("@ag-ui/client", program, "node", tmp_path, token)
 
 
 # --- CopilotKit
@@ -163,9 +146,9 @@ def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory)
 
 def ask_runtime(port: int, path: str, token: str = "", body: object = None) -> tuple[int, str]:
     """POST the body, or GET without one: (status, text)."""
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
     # What the page sends to the agent itself, or to CopilotKit.
     place = "" if path.startswith("agent/threads/") else "copilotkit/"
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
     method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
     with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
         connection.request(method, f"/api/{place}{path}", data, headers)
@@ -178,21 +161,21 @@ def test_copilotkit_does_what_a_page_does(runtime: int, token: str, tmp_path: Pa
     (request,) = [block for block in blocks("CopilotKit") if block.language == "sh"]
     assert request.output
     script = request.code.replace("127.0.0.1:4000", f"127.0.0.1:{runtime}")
-    check_output(run("sh", "-eu", "-c", script, cwd=tmp_path, AGENT_TOKEN=token), request.output)
+    check_output(execute(tmp_path, "sh", "-eu", "-c", script, AGENT_TOKEN=token).stdout, request.output)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("program", ["text.mjs", "tools.mjs", "approval.mjs", "state.mjs"])
 def test_copilotkit_runtime_loses_nothing(
-    program: str, runtime: int, packages: Path, live_project: LiveProject, token: str, tmp_path: Path
+    program: str, runtime: int, live_project: LiveProject, token: str, tmp_path: Path
 ):
     """Its page is the older client: what that does with the agent it does with the runtime between them."""
-    prepare(tmp_path, live_project, ["@ag-ui/client"], packages)
+    prepare(tmp_path, live_project, ["@ag-ui/client"], installed())
     agent = tmp_path / "agent.mjs"
     through = f"http://127.0.0.1:{runtime}/api/copilotkit/agent/default/run"
     code = agent.read_text().replace("@ag-ui/client", "old-client")
     agent.write_text(code.replace(f"{live_project.url}/agent/", through))
-    run_program("@ag-ui/client", program, ["node"], tmp_path, token)
+    run_program("@ag-ui/client", program, "node", tmp_path, token)
 
 
 @pytest.mark.nightly
@@ -222,7 +205,8 @@ def test_copilotkit_page_can_be_built(live_project: LiveProject, tmp_path: Path)
     packages = installed("copilotkit_page")
     prepare(tmp_path, live_project, ["@ag-ui/client", "CopilotKit"], packages)
     loaders = [f"--loader:.{kind}=dataurl" for kind in ("woff2", "woff", "ttf")]
-    run(packages / ".bin/esbuild", "app.jsx", "--bundle", "--outfile=out.js", "--jsx=automatic", *loaders, cwd=tmp_path)
+    options = ["--bundle", "--outfile=out.js", "--jsx=automatic", *loaders]
+    execute(tmp_path, packages / ".bin/esbuild", "app.jsx", *options)
     assert "Never mind" in (tmp_path / "out.js").read_text()
 
 
@@ -241,9 +225,9 @@ def show_page(name: str, headings: list[str], directory: Path, live: LiveProject
     require = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
     options = ["--bundle", "--platform=node", "--format=esm", "--jsx=automatic", "--loader:.css=empty"]
     options += ["--external:./dom.mjs", "--outfile=page.mjs", f"--banner:js=import './dom.mjs'; {require}"]
-    run(packages / ".bin/esbuild", "page.jsx", *options, cwd=directory)
-    shown = run("node", "page.mjs", cwd=directory, AGUI_URL=live.url, AGUI_TOKEN=live.token, **environment)
-    return shown.splitlines()
+    execute(directory, packages / ".bin/esbuild", "page.jsx", *options)
+    shown = execute(directory, "node", "page.mjs", AGUI_URL=live.url, AGUI_TOKEN=live.token, **environment)
+    return shown.stdout.splitlines()
 
 
 @pytest.mark.nightly
@@ -267,38 +251,27 @@ def test_assistant_ui_page_sends_while_the_agent_works(scripted_project: LivePro
 # --- Microsoft Agent Framework
 
 
-@pytest.fixture(scope="session")
-def microsoft() -> Path:
-    """Python with Microsoft's client, as the page asks for."""
-    return python_with("microsoft", (CLIENTS / "microsoft.txt").read_text())
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("program", programs("Microsoft Agent Framework"))
-def test_microsoft_agent_framework(
-    program: str, microsoft: Path, live_project: LiveProject, token: str, tmp_path: Path
-):
+def test_microsoft_agent_framework(program: str, live_project: LiveProject, token: str, tmp_path: Path):
+    microsoft = python_with("microsoft", (CLIENTS / "microsoft.txt").read_text())
     prepare(tmp_path, live_project, ["Microsoft Agent Framework"])
-    run_program("Microsoft Agent Framework", program, [microsoft], tmp_path, token)
+    run_program("Microsoft Agent Framework", program, microsoft, tmp_path, token)
 
 
 # --- protocol.md
 
 
-def protocol(heading: str) -> str:
-    return section(heading, "protocol.md")
-
-
-def table(heading: str, number: int = 0) -> list[list[str]]:
-    """The cells of one table of a section, without its head and without Markdown's backticks."""
-    tables = re.findall(r"(?:^\|.*\n)+", protocol(heading), re.M)
-    rows = [re.split(r"\s*\|\s*", line.strip("|\n ")) for line in tables[number].splitlines()]
+def table(heading: str) -> list[list[str]]:
+    """The cells of the first table of a section, without its head and without Markdown's backticks."""
+    first = re.findall(r"(?:^\|.*\n)+", section(heading, "protocol.md"), re.M)[0]
+    rows = [re.split(r"\s*\|\s*", line.strip("|\n ")) for line in first.splitlines()]
     return [[cell.strip().strip("`") for cell in row] for row in rows[2:]]
 
 
 def events_in(heading: str) -> list[dict]:
     """The JSON values of a section's block."""
-    (text,) = re.findall(r"```json\n(.*?)```", protocol(heading), re.S)
+    (text,) = re.findall(r"```json\n(.*?)```", section(heading, "protocol.md"), re.S)
     values, decoder = [], json.JSONDecoder()
     while text := text.lstrip():
         value, end = decoder.raw_decode(text)
@@ -320,22 +293,17 @@ def is_like(actual: object, promised: object) -> bool:
 
 
 @pytest.fixture(scope="module")
-def progressive(live_project: LiveProject) -> Iterator[LiveProject]:
-    """The same project with the page's tools, served by a second process."""
+def client(live_project: LiveProject, token: str) -> Iterator[Client]:
+    """A client of the same project with the page's tools, served by a second process."""
     tools = live_project.path / "assistant/tools.py"
     before = tools.read_text()
     code = re.findall(r"```python\n(.*?)```", (MANUAL / "protocol.md").read_text(), re.S)
     tools.write_text("\n\n".join([before, *code]))
     try:
         with serve(live_project.path) as live:
-            yield live
+            yield live.client(token)
     finally:
         tools.write_text(before)
-
-
-@pytest.fixture
-def client(progressive: LiveProject, token: str) -> Client:
-    return progressive.client(token)
 
 
 def test_interrupts_are_as_shown(client: Client):
@@ -356,15 +324,12 @@ def test_answers_are_taken_as_shown(answer: str, entry: str, result: str, client
     assert answered[-1]["type"] == "RUN_FINISHED"
 
 
-def test_progress_is_as_shown(client: Client):
+def test_progress_and_what_the_page_draws_are_as_shown(client: Client):
     stream = client.run("plan_trip city=Rome")
     types = [event["type"] for event in stream]
     between = stream[types.index("TOOL_CALL_END") + 1 : types.index("TOOL_CALL_RESULT")]
     promised = events_in("Progress")
     assert is_like(between, promised), between
-
-
-def test_what_the_page_draws_is_as_shown(client: Client):
     shown = [e for e in client.run("compare_trains") if e["type"] == "ACTIVITY_SNAPSHOT"]
     told = [(kind, json.loads(content)) for kind, content in table("Progress")]
     assert [(event["activityType"], event["content"]) for event in shown] == told
@@ -376,22 +341,3 @@ def test_result_tells_how_long_it_took(client: Client):
     assert result["metadata"].keys() == {"duration_ms"}
     stored = [m["metadata"] for m in client.thread(thread)["messages"] if m["role"] == "tool"]
     assert stored == [result["metadata"]]
-
-
-def test_state_is_sent_as_described(client: Client):
-    thread = run_input("")["threadId"]
-
-    def changes(text: str) -> list[str]:
-        types = [event["type"] for event in client.run(text, threadId=thread)]
-        return [kind for kind in types if kind in ("RUN_STARTED", "TOOL_CALL_RESULT") or kind.startswith("STATE")]
-
-    assert changes("focus_on category=work") == ["RUN_STARTED", "TOOL_CALL_RESULT", "STATE_SNAPSHOT"]
-    assert changes("focus_on category=home") == ["RUN_STARTED", "STATE_SNAPSHOT", "TOOL_CALL_RESULT", "STATE_DELTA"]
-
-
-def test_message_of_the_user_drops_a_clients_call(client: Client):
-    thread = run_input("")["threadId"]
-    pick = {"name": "pick_color", "description": "Pick a color.", "parameters": {"type": "object", "properties": {}}}
-    asked = client.run("pick_color", threadId=thread, tools=[pick])
-    assert [event["type"] for event in asked][-2:] == ["TOOL_CALL_END", "RUN_FINISHED"]
-    assert client.run("list_tasks", threadId=thread)[-1]["type"] == "RUN_FINISHED"

@@ -1,4 +1,7 @@
-"""The conversation is the project's own model: with fields of its own, and in an app of its own."""
+"""The conversation is the project's own model, with fields of its own.
+
+The engine's test_worlds.py has it in another app.
+"""
 
 import re
 from pathlib import Path
@@ -87,29 +90,23 @@ async def test_a_tool_writes_the_fields_and_a_query_reads_them(labelled):
     about_bills = Conversation.objects.filter(label="billing", customer__name__startswith="Ada")
     assert await about_bills.filter(messages__words__contains="bill").distinct().aget() == labelled
     assert labelled.title == "It is about a bill"
-
-
-async def test_a_turn_changes_no_field_of_the_project(labelled):
+    # Another turn changes none of them.
     await Chat(labelled.owner, say("Fine."), thread=labelled.thread_id).send("And again")
     row = await Conversation.objects.aget(pk=labelled.pk)
     assert (row.label, row.customer_id) == ("billing", labelled.customer_id)
     assert await Message.objects.filter(thread=row).acount() > 4
 
 
-def test_the_admin_shows_the_fields(labelled, client):
+def test_the_admin_shows_the_fields_and_changes_them_alone(labelled, client):
     client.force_login(get_user_model().objects.create_superuser("root"))
-    page = client.get(reverse("admin:assistant_conversation_change", args=[labelled.pk])).content.decode()
-    assert "Ada &amp; Co" in page
-    assert "billing" in page
+    page = reverse("admin:assistant_conversation_change", args=[labelled.pk])
+    shown = client.get(page).content.decode()
+    assert "Ada &amp; Co" in shown
+    assert "billing" in shown
     cases = client.get(reverse("admin:assistant_conversation_changelist"), {"label": "billing"}).content.decode()
     assert "It is about a bill" in cases
     assert "By label" in cases
-
-
-def test_the_admin_changes_them_alone(labelled, client):
     # What a turn of the agent has written meanwhile must stay, and the log must not keep titles.
-    client.force_login(get_user_model().objects.create_superuser("root"))
-    page = reverse("admin:assistant_conversation_change", args=[labelled.pk])
     form = {"label": "urgent", "priority": 1, "customer": "", "title": "Forged", "thread_id": "forged"}
     form["watchers"] = [labelled.customer_id]
     with CaptureQueriesContext(connection) as queries:
@@ -125,14 +122,11 @@ def test_the_admin_changes_them_alone(labelled, client):
     assert entry.get_change_message() == "Changed Label, Priority, Customer and Watchers."
 
 
-def test_an_export_has_the_fields(labelled):
+def test_an_export_has_the_fields_and_pruning_leaves_the_customer(labelled):
     document = io.StringIO()
     call_command("export_agent_data", "ada", stdout=document)
     [thread] = json.loads(document.getvalue())["threads"]
     assert (thread["label"], thread["priority"], thread["customer"]) == ("billing", 3, labelled.customer_id)
-
-
-def test_pruning_takes_the_conversation_and_leaves_the_customer(labelled):
     labelled.watchers.add(labelled.customer)
     Conversation.objects.update(updated_at=timezone.now() - timedelta(days=400))
     call_command("prune_agent_data", "--conversations", "300", verbosity=0)
@@ -164,32 +158,9 @@ def test_fields_of_the_project_are_used_like_those_of_any_model(extended: Path):
 
 
 # Where conversations are written, read, searched, forked, pruned and deleted. Other tests look at each of the fields.
-ROOMS = ["stores", "threads", "history", "branches", "pinned", "unread", "prune", "feedback", "isolation"]
+ROOMS = ["stores", "threads", "transcripts", "branches", "marks", "prune", "feedback", "isolation"]
 
 
 @pytest.mark.nightly
 def test_the_engine_passes_its_tests_with_fields_of_the_project(extended: Path):
     run_engine_tests(extended, "-m", "not nightly", *files(*(f"test_{room}.py" for room in ROOMS)))
-
-
-# --- In an app of its own, as a project has it that was there before the agent
-
-
-@pytest.mark.nightly
-def test_conversations_in_an_app_of_their_own(bake_furnished):
-    project: Path = bake_furnished(project_slug="moved")
-    manage(project, "startapp", "chats", DEBUG="1")
-    models, imported = project / "assistant/models.py", "from agui import AbstractConversation\n"
-    [own] = re.findall(r'\nclass Conversation.*?"""\n\n', models.read_text(), re.S)
-    replace(models, own, "")
-    replace(models, imported, "")
-    (project / "chats/models.py").write_text(f"{imported}\n{own.replace('Conversation(', 'Chat(', 1)}")
-    settings = project / "config/settings.py"
-    replace(settings, '"assistant.Conversation"', '"chats.Chat"')
-    replace(settings, '    "assistant",\n', '    "assistant",\n    "chats",\n')
-    (project / "assistant/migrations/0001_initial.py").unlink()
-    for app in ("chats", "assistant"):
-        manage(project, "makemigrations", app)
-    manage(project, "migrate", "--verbosity", "0")
-    (project / "chats/tests.py").unlink()
-    program(project, "pytest", "-q")

@@ -4,17 +4,18 @@ import json
 import os
 import random
 import signal
-import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from postgresql import PostgreSQL
 from redis_server import RedisServer
-from servers import Client, LiveProject, events, run_input, serve, wait_until
+from servers import Client, LiveProject, Worker, contents, end, events, run_input, serve, wait_until
 from tests.wire import check_stream
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly]
@@ -30,21 +31,11 @@ class Site:
 
     def __init__(self, live: LiveProject, database: PostgreSQL, redis: RedisServer) -> None:
         self.live, self.database, self.redis = live, database, redis
-        self.worker: subprocess.Popen[bytes] | None = None
-
-    def start_worker(self) -> subprocess.Popen[bytes]:
-        self.worker = self.live.begin_worker()
-        return self.worker
-
-    def end_worker(self, by: signal.Signals = signal.SIGKILL) -> None:
-        if self.worker:
-            self.worker.send_signal(by)
-            self.worker.wait(timeout=60)
-            self.worker = None
+        self.worker: Worker = live.start_worker()
 
     def replace_worker(self, by: signal.Signals = signal.SIGKILL) -> None:
-        self.end_worker(by)
-        self.start_worker()
+        end(self.worker.process, by)
+        self.worker.start()
 
     def run(self, body: dict[str, Any], headers: dict[str, str] | None = None) -> list[dict[str, Any]]:
         return self.client.run("", headers=headers, **body)
@@ -63,9 +54,7 @@ class Site:
         assert self.client.fetch("POST", f"/agent/threads/{thread}/messages/", body)[0] == 202
 
     def prompts(self, thread: str) -> list[str]:
-        """What the user has said in a thread."""
-        messages = self.client.thread(thread)["messages"]
-        return [message["content"] for message in messages if message["role"] == "user"]
+        return contents(self.client.thread(thread), "user")
 
     def query(self, sql: str) -> list[str]:
         return self.database.query("durable", sql)
@@ -88,9 +77,6 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(furnished, postgresql_server: PostgreSQL, redis: RedisServer) -> Iterator[Site]:
-    project = furnished("durable")
-    for noted in ("requests", "calls"):
-        (project / noted).touch()
     settings = {
         "DJANGO_SETTINGS_MODULE": "probing_settings",
         "AGENT_MODEL": "python:probing.model",
@@ -98,18 +84,13 @@ def site(furnished, postgresql_server: PostgreSQL, redis: RedisServer) -> Iterat
         "REDIS_URL": redis.url,
         "RUN_EXECUTOR": "dbos",
     }
-    with serve(project, **settings) as live:
-        site = Site(live, postgresql_server, redis)
+    with serve(furnished("durable"), **settings) as live:
         # From here on: what a paused worker has locked is free again before a test has waited for long.
-        site.query("ALTER DATABASE durable SET idle_in_transaction_session_timeout = '5s'")
+        postgresql_server.query("durable", "ALTER DATABASE durable SET idle_in_transaction_session_timeout = '5s'")
+        site = Site(live, postgresql_server, redis)
         yield site
-        site.end_worker()
+        site.worker.kill()
         assert "Traceback" not in live.log.read_text(), "None of it was an error for the web process."
-
-
-@pytest.fixture(autouse=True)
-def worker(site: Site) -> subprocess.Popen[bytes]:
-    return site.worker or site.start_worker()
 
 
 @contextmanager
@@ -118,38 +99,34 @@ def running(site: Site, *bodies: dict[str, Any]) -> Iterator[list[Future[list[di
         yield [pool.submit(site.run, body) for body in bodies]
 
 
-def transcript(stream: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages of a run as a client has them after its last event, in the form in which a thread tells them."""
-    messages: list[dict[str, Any]] = []
-    calls: dict[str, dict[str, Any]] = {}
+def transcript(stream: list[dict[str, Any]]) -> list[Any]:
+    """The messages of a run as a client has them after its last event, in the form of `plain`."""
+    messages: dict[str, dict[str, Any]] = {}
 
     def message(message_id: str, role: str) -> dict[str, Any]:
-        found = next((one for one in messages if one["id"] == message_id), None)
-        if found is None:
-            messages.append(found := {"id": message_id, "role": role})
-        return found
+        return messages.setdefault(message_id, {"id": message_id, "role": role, "content": "", "toolCalls": []})
 
     for event in stream:
-        kind = event["type"]
-        if kind == "MESSAGES_SNAPSHOT":
-            messages = json.loads(json.dumps(event["messages"]))
-            calls = {call["id"]: call for one in messages for call in one.get("toolCalls", ())}
-        elif kind in ("TEXT_MESSAGE_START", "REASONING_MESSAGE_START"):
-            message(event["messageId"], event["role"]).setdefault("content", "")
-        elif kind in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT"):
-            message(event["messageId"], "")["content"] += event["delta"]
-        elif kind == "TOOL_CALL_START":
-            call = {"id": event["toolCallId"], "function": {"name": event["toolCallName"], "arguments": ""}}
-            message(event["parentMessageId"], "assistant").setdefault("toolCalls", []).append(call)
-            calls[call["id"]] = call
-        elif kind == "TOOL_CALL_ARGS":
-            calls[event["toolCallId"]]["function"]["arguments"] += event["delta"]
-        elif kind == "TOOL_CALL_RESULT":
-            message(event["messageId"], "tool").update(content=event["content"], toolCallId=event["toolCallId"])
-    return plain(messages)
+        match event["type"]:
+            case "MESSAGES_SNAPSHOT":
+                told = deepcopy(event["messages"])
+                messages = {one["id"]: {"content": "", "toolCalls": []} | one for one in told}
+            case "TEXT_MESSAGE_START" | "REASONING_MESSAGE_START":
+                message(event["messageId"], event["role"])
+            case "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT":
+                messages[event["messageId"]]["content"] += event["delta"]
+            case "TOOL_CALL_START":
+                call = {"id": event["toolCallId"], "function": {"arguments": ""}}
+                message(event["parentMessageId"], "assistant")["toolCalls"].append(call)
+            case "TOOL_CALL_ARGS":
+                call["function"]["arguments"] += event["delta"]
+            case "TOOL_CALL_RESULT":
+                result = {"content": event["content"], "toolCallId": event["toolCallId"]}
+                message(event["messageId"], "tool").update(result)
+    return plain(messages.values())
 
 
-def plain(messages: list[dict[str, Any]]) -> list[Any]:
+def plain(messages: Iterable[dict[str, Any]]) -> list[Any]:
     found = []
     for one in messages:
         if one["role"] != "user":
@@ -193,15 +170,9 @@ def test_killed_at_any_moment_each_run_ends_and_each_effect_is_there_once(site: 
         # None again after a later one: what was asked before is known.
         assert asked == sorted(asked)
         assert len(asked) <= 4
-
-
-def test_a_turn_after_it_finds_the_thread_free(site: Site):
-    first = begin("first turn")
-    with running(site, first):
-        wait_until(lambda: site.requests("first turn"))
-        site.replace_worker()
-    body = begin("next turn", threadId=first["threadId"])
-    assert check_stream(site.run(body), body).ended["outcome"] == {"type": "success"}
+        # And its thread is free.
+        following = begin("next turn", threadId=body["threadId"])
+        assert check_stream(site.run(following), following).ended["outcome"] == {"type": "success"}
     for left in ("agui_durable_tooloutcome", "agui_durable_runorder", "agui_run WHERE status = 'running'"):
         wait_until(lambda: site.query(f"SELECT count(*) FROM {left}") == ["0"])  # noqa: B023, S608
 
@@ -233,24 +204,23 @@ def test_what_the_user_and_the_page_answer_counts_once(site: Site):
     assert transcript([*first, *second.result(), painted, *third.result()]) == plain(thread["messages"])
 
 
-def test_a_worker_that_was_paused_while_another_took_over_adds_nothing(
-    site: Site, worker: subprocess.Popen[bytes], request: pytest.FixtureRequest
-):
+def test_a_worker_that_was_paused_while_another_took_over_adds_nothing(site: Site, request: pytest.FixtureRequest):
     prompt = "pause me"
     body = begin(prompt)
+    paused = site.worker
+    request.addfinalizer(paused.kill)
     with running(site, body) as [stream]:
         wait_until(lambda: site.calls(prompt))
-        worker.send_signal(signal.SIGSTOP)
+        paused.process.send_signal(signal.SIGSTOP)
         try:
             # A paused worker keeps its runs. So it has to look as if it were another one, which has ended.
             other = "regexp_replace(process, '/[0-9]+/', '/2147483646/')"
             site.query(f"UPDATE agui_run SET process = {other} WHERE thread_id = '{body['threadId']}'")  # noqa: S608
-            site.start_worker()
+            site.worker = site.live.start_worker()
             wait_until(lambda: len(site.calls(prompt)) == 2)
         finally:
-            worker.send_signal(signal.SIGCONT)
+            paused.process.send_signal(signal.SIGCONT)
             (site.live.path / "go-on").touch()
-            request.addfinalizer(lambda: (worker.kill(), worker.wait()))
     check(site, body, stream.result())
 
 
@@ -281,13 +251,13 @@ def test_a_run_is_stopped_while_a_worker_is_at_it(site: Site):
 
 
 def test_a_run_is_stopped_while_it_waits_for_a_worker(site: Site):
-    site.end_worker()
+    site.worker.kill()
     body = begin("not even begun")
     with running(site, body) as [stream]:
         site.wait_for_row(body)
         site.cancel(body)
         site.query("UPDATE dbos.workflow_status SET created_at = 0 WHERE status <> 'ENQUEUED'")
-        site.start_worker()
+        site.worker.start()
     assert check_stream(stream.result(), body).ended["outcome"] == {"type": "cancelled"}
     assert site.effects("not even begun") == []
     # The run of the test before may be there: its worker was ended while it cleaned up.
@@ -298,27 +268,26 @@ def test_a_run_is_stopped_while_it_waits_for_a_worker(site: Site):
 
 def delivered(stream: list[dict[str, Any]]) -> list[str]:
     """The messages of which clients were told that the run has read them."""
-    told = [event["value"] for event in stream if event.get("name") == "message_delivered"]
-    return [value["messageId"] for value in told]
+    return [event["value"]["messageId"] for event in stream if event.get("name") == "message_delivered"]
 
 
-def test_a_message_that_came_before_its_worker_is_read(site: Site, worker: subprocess.Popen[bytes]):
+def test_a_message_that_came_before_its_worker_is_read(site: Site):
     # From here on, the worker knows which threads had messages when it began.
     site.run(begin("before"))
-    worker.send_signal(signal.SIGSTOP)
+    site.worker.process.send_signal(signal.SIGSTOP)
     body = begin("early")
     with running(site, body) as [stream]:
         try:
             site.wait_for_row(body)
             site.post(body["threadId"], "early steer", "steer")
         finally:
-            worker.send_signal(signal.SIGCONT)
+            site.worker.process.send_signal(signal.SIGCONT)
     assert delivered(stream.result()) == ["early steer"]
     assert site.prompts(body["threadId"]) == ["early", "early steer"]
 
 
 def test_a_worker_tells_with_which_messages_a_run_begins(site: Site):
-    prompt, queued = new_prompts()
+    prompt, queued = str(uuid4()), str(uuid4())
     body = begin(prompt)
     thread = body["threadId"]
     with running(site, body) as [stream]:
@@ -332,7 +301,7 @@ def test_a_worker_tells_with_which_messages_a_run_begins(site: Site):
 
 
 def test_a_message_stays_in_its_place_if_the_worker_is_killed_after_reading_it(site: Site):
-    prompt, steered = new_prompts()
+    prompt, steered = str(uuid4()), str(uuid4())
     body = begin(prompt)
     with running(site, body) as [stream]:
         wait_until(lambda: site.effects(prompt))
@@ -342,22 +311,12 @@ def test_a_message_stays_in_its_place_if_the_worker_is_killed_after_reading_it(s
     # The next worker asks again, with the result of the tool and the message.
     assert site.requests(steered)[:2] == [1, 1]
     # The first worker may have been killed before it could tell clients: the messages have it, too.
-    assert steered in [*delivered(stream.result()), *users_of_snapshots(stream.result())]
+    snapshots = [event for event in stream.result() if event["type"] == "MESSAGES_SNAPSHOT"]
+    assert steered in delivered(stream.result()) or any(steered in contents(one, "user") for one in snapshots)
     messages = site.client.thread(body["threadId"])["messages"]
     assert site.prompts(body["threadId"]) == [prompt, steered]
     place = [message.get("content") for message in messages].index(steered)
     assert messages[place - 1]["role"] == "tool"
-
-
-def new_prompts() -> tuple[str, str]:
-    """Two that no other test has, and not this one when it ran before."""
-    word = os.urandom(4).hex()
-    return f"{word} begins", f"{word} follows"
-
-
-def users_of_snapshots(stream: list[dict[str, Any]]) -> list[str]:
-    snapshots = [event["messages"] for event in stream if event["type"] == "MESSAGES_SNAPSHOT"]
-    return [message["content"] for messages in snapshots for message in messages if message["role"] == "user"]
 
 
 def test_a_user_who_has_gone_is_told_once_although_a_worker_was_killed(site: Site):
@@ -366,8 +325,7 @@ def test_a_user_who_has_gone_is_told_once_although_a_worker_was_killed(site: Sit
     with site.client.open("POST", "/agent/", body) as response:
         assert next(events(response))["type"] == "RUN_STARTED"
     wait_until(lambda: site.effects("tell me"))
-    site.end_worker()
-    site.start_worker()
+    site.replace_worker()
     told = f"SELECT kind, state FROM agui_notifications_notification WHERE thread_id = '{body['threadId']}'"  # noqa: S608
     wait_until(lambda: site.query(told) == ["run.finished|sent"])
     mails = [path.read_text() for path in (site.live.path / "mails").iterdir()]

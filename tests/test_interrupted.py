@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
 from daily import at_night, rows_at_night
-from interrupting import Interrupter, interrupter, tree
+from interrupting import interrupter, tree
 from projects import commit, execute, replace
 from test_installer import form, fresh_shop, installed, shop
 
@@ -43,23 +43,10 @@ def newer(template: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interrupter]:
-    with interrupter(tmp_path_factory.mktemp("interrupted") / "log") as hands:
-        yield hands
-
-
-@pytest.fixture
-def interrupt(hands: Interrupter, tmp_path: Path) -> Callable[..., None]:
+def interrupt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., None]]:
     """Interrupt a command in copies of a project, and repeat it."""
-
-    def interrupt(project: Path, command: list[str | Path], times: int, **settings: str) -> None:
-        def copy() -> Path:
-            shutil.rmtree(tmp_path / "copy", ignore_errors=True)
-            return Path(shutil.copytree(project, tmp_path / "copy", symlinks=True))
-
-        hands.interrupt_and_repeat(copy, command, times, **settings)
-
-    return interrupt
+    with interrupter(tmp_path_factory.mktemp("interrupted")) as interrupt:
+        yield interrupt
 
 
 @pytest.fixture

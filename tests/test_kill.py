@@ -1,15 +1,17 @@
-"""The server is killed in the middle of runs: what had been reached is there, once, and the threads go on at once."""
+"""The server is killed in the middle of runs, or its database: what had been reached is there, once."""
 
+import ast
 import json
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import own_postgresql
 from daily import at_night
 from postgresql import PostgreSQL
 from reading import Reading
@@ -26,9 +28,7 @@ CALLS = (["a"], ["b", "long c"], [])
 @pytest.fixture
 def make_live(furnished: Callable[..., Path]) -> Callable[..., Any]:
     def make_live(**settings: str):
-        project = furnished("killed")
-        (project / "effects").touch()
-        return serve(project, DJANGO_SETTINGS_MODULE="killed_settings", **settings)
+        return serve(furnished("killed"), DJANGO_SETTINGS_MODULE="killed_settings", **settings)
 
     return make_live
 
@@ -46,12 +46,9 @@ class Watched(Reading):
         # 0: the server is gone.
         assert self.read(self.live.client(self.live.token), self.body) in (200, 0)
 
-    def received(self, kind: str) -> list[dict[str, Any]]:
-        return [event for event in self.events if event["type"] == kind]
-
     @property
     def has_finished(self) -> bool:
-        return bool(self.received("RUN_FINISHED"))
+        return bool(self.frames) and self.last["type"] == "RUN_FINISHED"
 
     @property
     def script(self) -> list[tuple[str, str]]:
@@ -65,20 +62,12 @@ class Watched(Reading):
 
 
 def read_thread(live: LiveProject, thread_id: str) -> list[dict[str, Any]]:
-    status, text = live.client(live.token).fetch("GET", f"/agent/threads/{thread_id}/")
-    if status == 404:
+    client = live.client(live.token)
+    if client.fetch("GET", f"/agent/threads/{thread_id}/")[0] == 404:
         return []
-    assert status == 200, text
-    thread = json.loads(text)
+    thread = client.thread(thread_id)
     assert thread["running"] is False
     return thread["messages"]
-
-
-def go_on(live: LiveProject, thread_id: str) -> None:
-    """Take the next turn."""
-    stream = live.client(live.token).run("next", threadId=thread_id)
-    assert stream[-1]["type"] == "RUN_FINISHED", stream[-1]
-    assert text_of(stream) == "Fine."
 
 
 def kept(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -100,8 +89,7 @@ def kept(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 def written_drafts(live: LiveProject) -> str:
     """The drafts that the database had before the server was killed: the last line may be half of one."""
-    path = live.path / "drafts"
-    return path.read_text().rpartition("\n")[0] if path.exists() else ""
+    return (live.path / "drafts").read_text().rpartition("\n")[0]
 
 
 def check(run: Watched, messages: list[dict[str, Any]], drafts: str, effects: list[str]) -> None:
@@ -125,25 +113,25 @@ def check(run: Watched, messages: list[dict[str, Any]], drafts: str, effects: li
     drafted = re.findall(rf"{re.escape(run.said)}(/\d\.\d+) ", drafts)
     assert {word for word in drafted if f"{run.said.split()[-1]}{word}" not in words} == set()
     assert set(re.findall(rf"recorded ({re.escape(run.said)}/\w[\w ]*)", drafts)) <= set(results)
-    streamed = {event["messageId"] for event in run.received("TEXT_MESSAGE_START")}
+    streamed = {event["messageId"] for event in run.events if event["type"] == "TEXT_MESSAGE_START"}
     texts = [message["id"] for message in answer if message["role"] == "assistant" and message.get("content")]
     # What came after the last event that the client got has an id that it has not heard of.
     assert set(texts[:-1]) <= streamed
     assert set(results) <= set(effects)
 
 
-def kill_again_and_again(live: LiveProject, kills: int, other: LiveProject | None = None, seed: int = 0) -> None:
+def kill_again_and_again(live: LiveProject, kills: int, other: LiveProject | None = None) -> None:
     """Kill a server; the threads go on through the same, which is started again, or through another.
 
     The first kill comes when there are drafts, the others at any moment: their pauses are the input.
     """
-    seed = seed or time.time_ns()
+    seed = time.time_ns()
     print(f"The seed of the moments: {seed}")
     chance = random.Random(seed)  # noqa: S311 # not a secret
-    threads = {f"thread {number}": [] for number in range(THREADS)}
+    threads = {f"thread-{number}": [] for number in range(THREADS)}
     runs: list[Watched] = []
     for number in range(kills):
-        watched = {name: Watched(live, name.replace(" ", "-"), f"slow {number} {name}") for name in threads}
+        watched = {name: Watched(live, name, f"slow {number} {name}") for name in threads}
         # Half of the threads are read first, the others go on at once.
         looked_at = {name for name in threads if chance.random() < 0.5}
         runs += watched.values()
@@ -161,10 +149,11 @@ def kill_again_and_again(live: LiveProject, kills: int, other: LiveProject | Non
         assert len(effects) == len(set(effects)), "A tool was called twice."
 
         def look(name: str, watched=watched, looked_at=looked_at, drafts=drafts, effects=effects) -> None:
-            thread_id = name.replace(" ", "-")
-            read = read_thread(other or live, thread_id) if name in looked_at else None
-            go_on(other or live, thread_id)
-            messages = read_thread(other or live, thread_id)
+            server = other or live
+            read = read_thread(server, name) if name in looked_at else None
+            stream = server.client(live.token).run("next", threadId=name)
+            assert (stream[-1]["type"], text_of(stream)) == ("RUN_FINISHED", "Fine.")
+            messages = read_thread(server, name)
             ids = [message["id"] for message in messages]
             assert len(ids) == len(set(ids)), "A message is there twice."
             known, following = threads[name], messages[-2:]
@@ -183,13 +172,9 @@ def kill_again_and_again(live: LiveProject, kills: int, other: LiveProject | Non
 
 def check_records(live: LiveProject, runs: list[Watched]) -> None:
     """Each run's row says how it ended, and holds nothing any more."""
-    code = """
-import json
-from agui.models import Run
-print(json.dumps([[run.run_id, run.status, run.draft] for run in Run.objects.all()]))
-"""
-    records = json.loads(live.manage("shell", "-v", "0", "-c", code))
-    assert [record for record in records if record[2] is not None] == []
+    code = "import json; from agui.models import Run; print(json.dumps([*Run.objects.values_list({})]))"
+    records = json.loads(live.manage("shell", "-v", "0", "-c", code.format("'run_id', 'status', 'draft'")))
+    assert all(draft is None for *_, draft in records)
     statuses = {run_id: status for run_id, status, _ in records}
     for run in runs:
         expected = {"finished"} if run.has_finished else {"interrupted", "finished"} if run.events else {None}
@@ -207,3 +192,50 @@ def test_another_server_takes_up_what_a_killed_one_left(make_live, postgresql_se
     url = postgresql_server.create("killed")
     with make_live(DATABASE_URL=url) as live, serve(live.path, **live.settings) as other:
         kill_again_and_again(live, 5, other)
+
+
+# --- PostgreSQL is restarted in the middle of runs: they wait for it
+
+
+RUNS = 4
+# What the log says once for each run that has missed its database.
+WAITS = "Database unavailable: "
+
+
+@pytest.fixture
+def server() -> Iterator[PostgreSQL]:
+    """A server of our own: others' tests would miss the common one."""
+    yield from own_postgresql()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_runs_wait_for_a_database_that_is_away(make_live, server: PostgreSQL, mode: str):
+    with make_live(DATABASE_URL=server.create("away")) as live:
+        watched = [Watched(live, f"thread-{number}", f"slow held {number}") for number in range(RUNS)]
+        with ThreadPoolExecutor(RUNS) as pool:
+            # The runs begin one after the other, so the database goes away at another moment of each.
+            following = [pool.submit(run.follow, number * 0.3) for number, run in enumerate(watched)]
+            wait_until(lambda: all(run.events for run in watched))
+            wait_until(lambda: any(event["type"] == "TOOL_CALL_RESULT" for run in watched for event in run.events))
+            server.stop(mode)
+            status, _ = live.client(live.token).fetch("GET", "/agent/threads/")
+            # None can end before it has missed the database.
+            (live.path / "go-on").touch()
+            wait_until(lambda: live.log.read_text().count(WAITS) == RUNS, failure_message=live.log.read_text)
+            assert not any(future.done() for future in following)
+            server.start()
+        for future in following:
+            future.result()
+        assert status == 503  # A request does not wait
+        for run in watched:
+            assert run.has_finished, run.events[-2:]
+            prompt, *answer = read_thread(live, run.thread_id)
+            assert prompt["content"] == run.said
+            assert kept(answer) == run.script
+        effects = sorted((live.path / "effects").read_text().splitlines())
+        assert effects == sorted(f"{run.said}/{name}" for run in watched for name in ("a", "b", "long c"))
+        code = "from agui.models import AuditRecord; print(*AuditRecord.objects.values_list('tool_call_id'), sep='\\n')"
+        audited = [ast.literal_eval(line)[0] for line in live.manage("shell", "-v", "0", "-c", code).splitlines()]
+        assert sorted(audited) == effects
+        check_records(live, watched)

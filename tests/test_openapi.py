@@ -13,7 +13,7 @@ import schemathesis
 import yaml
 from conftest import MANUAL, ROOT
 from projects import execute
-from servers import LiveProject, events, run_input, serve
+from servers import LiveProject, run_input, serve
 
 pytestmark = pytest.mark.servers
 REFERENCE = MANUAL / "openapi.yaml"
@@ -25,11 +25,14 @@ HEALTH = {"/healthz": ["GET"], "/livez": ["GET"]}
 PUBLIC = {*HEALTH, "/agent/mcp/accounts/client.json/"}
 PRIVATE = [(method, path) for method, path in OPERATIONS if path not in PUBLIC]
 
-ROUTES = """
+# What the server has: the methods of its routes, and its events.
+SERVED = """
 import json
+from agui.protocol.types import EventType
 from assistant.urls import urlpatterns
 agent = next(one for one in urlpatterns if getattr(one, "namespace", "") == "agui")
-print(json.dumps({str(one.pattern): sorted(one.callback.methods) for one in agent.url_patterns}))
+routes = {str(one.pattern): sorted(one.callback.methods) for one in agent.url_patterns}
+print(json.dumps([routes, [*EventType]]))
 """
 
 
@@ -57,24 +60,22 @@ def ask(live: LiveProject):
     return ask
 
 
-def fill(path: str) -> str:
-    named = path.replace("{thread_id}", "first").replace("{server}", "shop")
-    return re.sub(r"{(attachment|approval)_id}", str(UUID(int=0)), named)
-
-
 def run_to_the_end(live: LiveProject, ask: Any, thread_id: str, messages: list[dict[str, str]]) -> None:
     """Run; what comes first is held to the reference. The same body again follows the run."""
     body = run_input("", threadId=thread_id, messages=messages)
     assert ask("run", body).status_code == 200
-    with live.client(live.token).open("POST", "/agent/", body) as response:
-        assert [*events(response)][-1]["type"] == "RUN_FINISHED"
+    assert live.client(live.token).run("", **body)[-1]["type"] == "RUN_FINISHED"
 
 
-def test_it_has_every_route_with_its_methods(live: LiveProject):
-    routes = json.loads(live.manage("shell", "-c", ROUTES).splitlines()[-1])
+def test_it_has_every_route_with_its_methods_and_names_every_event(live: LiveProject):
+    routes, events = json.loads(live.manage("shell", "-c", SERVED).splitlines()[-1])
     served = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/agent/{route}"): methods for route, methods in routes.items()}
     documented = {path: sorted(name.upper() for name in item if name in METHODS) for path, item in PATHS.items()}
     assert documented == served | HEALTH
+    event = yaml.safe_load(REFERENCE.read_text())["components"]["schemas"]["Event"]
+    # The server joins chunks, and keeps what providers seal.
+    sent = {name for name in events if not name.endswith(("_CHUNK", "_ENCRYPTED_VALUE"))}
+    assert set(event["properties"]["type"]["enum"]) == sent
 
 
 @pytest.mark.nightly
@@ -137,26 +138,23 @@ def test_what_succeeds_is_as_documented(live: LiveProject, ask):
     assert ask("health").json() == {"status": "ok", "database": True}
 
 
-def test_it_names_every_event(live: LiveProject):
-    code = "import json; from agui.protocol.types import EventType; print(json.dumps([*EventType]))"
-    known = set(json.loads(live.manage("shell", "-c", code).splitlines()[-1]))
-    event = yaml.safe_load(REFERENCE.read_text())["components"]["schemas"]["Event"]
-    # The server joins chunks, and keeps what providers seal.
-    unsent = {name for name in known if name.endswith(("_CHUNK", "_ENCRYPTED_VALUE"))}
-    assert set(event["properties"]["type"]["enum"]) == known - unsent
-
-
-@pytest.mark.parametrize(("method", "path"), PRIVATE)
 @pytest.mark.parametrize("token", [None, "agt_wrong"])
-def test_nobody_gets_in(live: LiveProject, method: str, path: str, token: str | None):
-    status, text = live.client(token).fetch(method, fill(path))
-    assert (status, json.loads(text)["error"]) == (401, "unauthorized")
+def test_nobody_gets_in(live: LiveProject, token: str | None):
+    for method, path in PRIVATE:
+        status, text = live.client(token).fetch(method, fill(path))
+        assert (status, json.loads(text)["error"]) == (401, "unauthorized"), (method, path)
 
 
-@pytest.mark.parametrize(("method", "path"), [one for one in PRIVATE if one[0] != "GET"])
-def test_a_session_has_to_prove_that_it_is_no_other_sites(live: LiveProject, method: str, path: str):
-    assert "403" in PATHS[path][method.lower()]["responses"]
+def test_a_session_has_to_prove_that_it_is_no_other_sites(live: LiveProject):
     client = live.client()
     client.login(live.username, live.password)
-    status, text = client.fetch(method, fill(path), {})
-    assert (status, json.loads(text)["error"]) == (403, "forbidden")
+    for method, path in PRIVATE:
+        if method != "GET":
+            assert "403" in PATHS[path][method.lower()]["responses"]
+            status, text = client.fetch(method, fill(path), {})
+            assert (status, json.loads(text)["error"]) == (403, "forbidden"), (method, path)
+
+
+def fill(path: str) -> str:
+    named = path.replace("{thread_id}", "first").replace("{server}", "shop")
+    return re.sub(r"{(attachment|approval)_id}", str(UUID(int=0)), named)

@@ -10,14 +10,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import count
 from threading import Event
-from typing import Any
 
 import pytest
 from nginx import find_nginx, nginx
 from postgresql import PostgreSQL
 from reading import Reading
 from redis_server import RedisServer
-from servers import HANG_SECONDS, Client, Daphne, run_input, serve, wait_until
+from servers import HANG_SECONDS, Client, Daphne, contents, run_input, serve, wait_until
 
 pytestmark = [pytest.mark.servers, pytest.mark.skipif(not find_nginx(), reason="nginx is not installed")]
 
@@ -48,7 +47,6 @@ def site(
     furnished, postgresql_server: PostgreSQL, redis: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     project = furnished("killed")
-    (project / "effects").touch()
     settings = {
         "DJANGO_SETTINGS_MODULE": "killed_settings",
         "DATABASE_URL": postgresql_server.create("processes"),
@@ -70,27 +68,6 @@ def in_background(pool: ThreadPoolExecutor, site: Site, process: int | None, tex
     return reading
 
 
-def answers_in(thread: dict[str, Any]) -> list[str]:
-    return [message.get("content") or "" for message in thread["messages"] if message["role"] == "assistant"]
-
-
-def contents(thread: dict[str, Any]) -> list[str]:
-    return [message["content"] for message in thread["messages"] if message.get("content")]
-
-
-def test_a_run_is_followed_through_the_other_process(site: Site):
-    with ThreadPoolExecutor() as pool:
-        first = in_background(pool, site, 0, "slow follow", "followed")
-        assert site.client(1).thread("followed")["running"] is True
-        second = Reading("followed").read_to_the_end(site.client(1))
-    first.check()
-    assert second.frames == first.frames
-    # Cut anywhere, and joined again: by either process, or by the one that the proxy chooses.
-    for number, process in zip((1, 7, 40), (0, 1, None), strict=True):
-        joined = Reading("followed", first.frames[:number])
-        assert joined.read_to_the_end(site.client(process)).frames == first.frames
-
-
 def test_a_run_is_stopped_through_the_other_process(site: Site):
     with ThreadPoolExecutor() as pool:
         reading = in_background(pool, site, 0, "slow endless", "stopped")
@@ -98,19 +75,24 @@ def test_a_run_is_stopped_through_the_other_process(site: Site):
         reading.read_to_the_end(site.client(1))
     assert reading.last["type"] == "RUN_FINISHED", reading.last  # Nothing else ends it
     thread = site.client(1).thread("stopped")
-    assert (thread["running"], "".join(answers_in(thread))) == (False, reading.text)
+    assert (thread["running"], "".join(contents(thread, "assistant"))) == (False, reading.text)
 
 
-def test_a_busy_thread_is_busy_everywhere_and_an_equal_request_is_one_run(site: Site):
+def test_an_equal_request_is_one_run_which_is_followed_through_any_process(site: Site):
     body = run_input("slow twice", threadId="twice")
     with ThreadPoolExecutor() as pool:
-        readings = [Reading("twice") for _ in range(4)]
+        first, *others = readings = [Reading("twice") for _ in range(4)]
         for number, reading in enumerate(readings):
             pool.submit(reading.read, site.client(number % 2), body)
         assert all(reading.begun.wait(HANG_SECONDS) for reading in readings)
+        assert [site.client(process).thread("twice")["running"] for process in (0, 1)] == [True, True]
         assert site.client(1).fetch("POST", "/agent/", run_input("other", threadId="twice"))[0] == 409
-    assert all(reading.frames == readings[0].frames for reading in readings)
-    readings[0].check()
+    first.check()
+    assert all(reading.frames == first.frames for reading in others)
+    # Cut anywhere, and joined again: by either process, or by the one that the proxy chooses.
+    for number, process in zip((0, 1, 7, 40), (1, 0, 1, None), strict=True):
+        joined = Reading("twice", first.frames[:number])
+        assert joined.read_to_the_end(site.client(process)).frames == first.frames
 
 
 def test_redis_is_restarted_in_mid_run(site: Site):
@@ -213,7 +195,7 @@ def check_thread(site: Site, reading: Reading) -> None:
     thread = site.client().thread(reading.thread_id)
     messages = thread["messages"]
     assert (thread["running"], messages[0]["content"]) == (False, f"slow {reading.thread_id}")
-    answers = answers_in(thread)
+    answers = contents(thread, "assistant")
     assert answers[-1] == "Fine."
     assert answers.count("Fine.") <= contents(thread).count("next")
     kept = "".join(answers).replace("Fine.", "")

@@ -13,7 +13,7 @@ from servers import free_port, project_environment, running
 pytestmark = pytest.mark.clients
 
 FILES = ROOT / "tests/python_client"
-SCENARIOS = ["text", "streamed", "turns", "server", "client", "mixed", "mixed_reversed", "chain", "parallel"]
+SCENARIOS = ["text", "streamed", "server", "client", "mixed", "mixed_reversed", "chain", "parallel"]
 SCENARIOS += ["approved", "edited", "denied", "error", "state"]
 # Tools of Microsoft's server don't see the state, and it tells of no usage.
 PLAYED = {"pydantic_server": [*SCENARIOS, "state_both_ways", "usage"], "microsoft_server": SCENARIOS}

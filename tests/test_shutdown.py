@@ -2,13 +2,10 @@
 
 import socket
 import sqlite3
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 
 import pytest
-from daily import at_night
 from reading import Reading
 from servers import HANG_SECONDS, PRODUCTION, LiveProject, is_listening, run_input, serve, wait_until
 
@@ -90,34 +87,24 @@ class Served(LiveProject):
         return ["-m", "uvicorn", "--port", str(self.port), *patience, "config.asgi:application"]
 
 
-def statuses(project: Path) -> dict[str, str]:
-    with closing(sqlite3.connect(project / "db.sqlite3")) as database:
-        return dict(database.execute("SELECT thread_id, status FROM agui_run ORDER BY started_at").fetchall())
-
-
-@pytest.fixture
-def live(furnished) -> Iterator[LiveProject]:
+def test_a_deploy_loses_nothing(furnished):
     project = furnished(speaking=MODEL, ending_settings=PROJECT_SETTINGS, ending_urls=URLS)
     (project / "nothing").touch()
     with serve(project, Served, **SETTINGS) as live:
-        yield live
-
-
-def test_a_deploy_loses_nothing(live: Served):
-    for live.server, following in (("daphne", "uvicorn"), ("uvicorn", "daphne")):
-        long = end_in_mid_run(live)
-        live.server = following
-        live.start()
-        # And what was about to be sent.
-        assert live.client(live.token).thread("long")["messages"][-1]["content"].startswith(long.text)
-        assert live.client(live.token).run("nothing", threadId="long")[-1]["type"] == "RUN_FINISHED"
+        for live.server, following in (("daphne", "uvicorn"), ("uvicorn", "daphne")):
+            long = end_in_mid_run(live)
+            live.server = following
+            live.start()
+            # And what was about to be sent.
+            assert live.client(live.token).thread("long")["messages"][-1]["content"].startswith(long.text)
+            assert live.client(live.token).run("nothing", threadId="long")[-1]["type"] == "RUN_FINISHED"
 
 
 def end_in_mid_run(live: LiveProject) -> Reading:
-    """Tell the server to end while two runs are on; what was read of the one that is too long."""
+    """Tell the server to end while two runs are on, and a request; what was read of the run that is too long."""
     client = live.client(live.token)
     short, long, follower = Reading("short"), Reading("long"), Reading("long")
-    with ThreadPoolExecutor(3) as pool, socket.socket() as half:
+    with ThreadPoolExecutor(4) as pool, socket.socket() as half:
         for reading in (short, long):
             reading.start(pool, client, run_input(reading.thread_id, threadId=reading.thread_id))
             assert reading.begun.wait(HANG_SECONDS)
@@ -126,6 +113,9 @@ def end_in_mid_run(live: LiveProject) -> Reading:
         # A client that never comes to the end of its body.
         half.connect(("127.0.0.1", live.port))
         half.sendall(b"POST /agent/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{")
+
+        asked = pool.submit(live.client().fetch, "GET", "/slow")
+        wait_until((live.path / "asked").exists)
 
         live.process.terminate()
         while (refused := client.open("POST", "/agent/", run_input("nothing"))).status == 200:
@@ -140,26 +130,16 @@ def end_in_mid_run(live: LiveProject) -> Reading:
             assert reading.reader.result(HANG_SECONDS) == 200
             assert (reading.last["type"], reading.last["code"]) == ("RUN_ERROR", "interrupted")
         assert long.text == follower.text
-        # The server waits neither for the end of that body nor for the run, which would never end.
-        live.process.wait(timeout=HANG_SECONDS)
-    assert statuses(live.path).items() >= {"short": "finished", "long": "interrupted"}.items()
-    assert "Traceback" not in live.log.read_text()
-    for name in ("short", "late"):
-        (live.path / name).unlink()
-    return long
-
-
-@pytest.mark.parametrize("server", ["daphne", *at_night("uvicorn")])
-def test_what_was_asked_is_answered_and_nobody_else_is_let_in(live: Served, server: str):
-    if server != live.server:
-        live.stop()
-        live.server = server
-        live.start()
-    with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(live.client().fetch, "GET", "/slow")
-        wait_until((live.path / "asked").exists)
-        live.process.terminate()
+        # Nobody else is let in, and what was asked is answered.
         wait_until(lambda: not is_listening(live.port))
         (live.path / "answer").touch()
-        assert asked.result(timeout=HANG_SECONDS) == (200, "Here.")
-    live.process.wait(timeout=HANG_SECONDS)
+        assert asked.result(HANG_SECONDS) == (200, "Here.")
+        # The server waits neither for the end of that body nor for the run, which would never end.
+        live.process.wait(timeout=HANG_SECONDS)
+    with closing(sqlite3.connect(live.path / "db.sqlite3")) as database:
+        statuses = dict(database.execute("SELECT thread_id, status FROM agui_run ORDER BY started_at").fetchall())
+    assert (statuses["short"], statuses["long"]) == ("finished", "interrupted")
+    assert "Traceback" not in live.log.read_text()
+    for name in ("short", "late", "asked", "answer"):
+        (live.path / name).unlink()
+    return long
