@@ -43,8 +43,6 @@ PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 # The element's tests are run by Node (test_javascript.py).
 collect_ignore = ["element"]
-if sys.version_info >= (3, 13):  # All other tests show what these do.
-    collect_ignore.append("test_newest_python.py")
 
 
 def pytest_configure() -> None:

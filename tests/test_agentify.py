@@ -1,9 +1,12 @@
 """`manage.py agentify` in a project with a small shop: what it writes passes the project's checks, and stays yours."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
+from postgresql import PostgreSQL
 from projects import program, replace, tree
 
 pytestmark = pytest.mark.engine
@@ -180,15 +183,19 @@ def sources(project: Path) -> dict[str, bytes]:
     }
 
 
+def add_app(project: Path, name: str, models: str) -> None:
+    for folder in (project / name, project / name / "migrations"):
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+    (project / name / "models.py").write_text(models)
+    replace(project / "config/settings.py", '    "users",\n', f'    "users",\n    "{name}",\n', count=1)
+
+
 @pytest.fixture(scope="module")
 def shop(bake_to_serve) -> Path:
     """A project with tools of two models: orders belong to users, and products to nobody."""
     project: Path = bake_to_serve("agentify", project_slug="shopping")
-    for folder in (project / "shop", project / "shop/migrations"):
-        folder.mkdir()
-        (folder / "__init__.py").touch()
-    (project / "shop/models.py").write_text(MODELS)
-    replace(project / "config/settings.py", '    "users",\n', '    "users",\n    "shop",\n')
+    add_app(project, "shop", MODELS)
     run(project, "python", "manage.py", "makemigrations", "shop")
     replace(project / "assistant/tools.py", REGISTRY, REGISTRY + OWN_TOOL)
     agentify(project, "shop.Order", "--owner", "customer__user", "--methods", "close")
@@ -281,3 +288,29 @@ def test_conflict_is_told_and_the_file_left_alone(shop: Path):
     assert f"in {TOOLS}.new." in said
     assert (shop / TOOLS).read_text() == before
     assert "End the order." in (shop / f"{TOOLS}.new").read_text()
+
+
+# --- Keys and relations of all kinds
+
+ZOO = ROOT / "tests/zoo"
+OWNERS = {
+    "Keeper": "user",
+    "Animal": "keeper__user",
+    "Enclosure": "animals__keeper__user",
+    "Stay": "animal__keeper__user",
+    "Feeding": "animal__keeper__user",
+    "Tariff": "guardian",
+}
+
+
+@pytest.mark.nightly
+def test_tools_of_a_zoo_pass_their_tests_and_tell_strangers_nothing(bake_furnished, postgresql_server: PostgreSQL):
+    project = bake_furnished(project_slug="zoo_keeping")
+    add_app(project, "zoo", (ZOO / "models.py").read_text())
+    settings = {"DATABASE_URL": postgresql_server.create("zoo"), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    for model, owner in OWNERS.items():
+        program(project, "python", "manage.py", "agentify", f"zoo.{model}", "--owner", owner, **settings)
+    for command in ("ruff check --no-cache assistant", "ruff format --no-cache --check assistant", "mypy assistant"):
+        program(project, *command.split(), **settings)
+    shutil.copy(ZOO / "strangers.py", project / "assistant/tests/test_strangers.py")
+    program(project, "pytest", "-q", "--nomigrations", "assistant/tests", **settings)

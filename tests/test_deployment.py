@@ -16,7 +16,6 @@ from typing import Any
 
 import guide
 import pytest
-import yaml
 from conftest import MANUAL
 from postgresql import PostgreSQL
 from projects import execute, serving
@@ -128,17 +127,6 @@ def test_users_and_conversations_move_to_postgresql(project: Path, postgresql_se
         answer = [{"interruptId": kept["pending"][0]["id"], "status": "resolved", "payload": {"approved": True}}]
         ended = live.client(live.token).run("", threadId=thread, messages=[], resume=answer)
         assert ended[-1]["type"] == "RUN_FINISHED"
-
-
-def test_docker_commands_name_services_that_there_are(rendered: dict[str, Path]):
-    services = set(yaml.safe_load((rendered["demo"] / "compose.yaml").read_text())["services"])
-    pages = "".join(page.read_text() for page in PAGE.parent.glob("*.md"))
-    commands = re.findall(r"^docker compose (exec|run|stop|up) (.*)$", pages, re.M)
-    assert len(commands) > 5
-    for verb, rest in commands:
-        words = [word for word in rest.split() if not word.startswith("-")]
-        named = re.findall(r"--scale (\w+)=", rest) + (words[:1] if verb in {"exec", "run"} else [])
-        assert set(named) <= services, rest
 
 
 @contextmanager

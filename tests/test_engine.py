@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,18 +16,16 @@ pytestmark = pytest.mark.engine
 ENGINE_TESTS = ROOT / "engine/tests"
 
 
-def run_engine_tests(
-    project: Path, *arguments: str | Path, prefix: Sequence[str] = (), processes: int = 0, **settings: str
-) -> str:
+def run_engine_tests(project: Path, *arguments: str | Path, **settings: str) -> str:
     """What pytest prints of tests that pass: files of `tests/`, or all with "tests"."""
     # Beside these tests there is another engine, so a link leads to them.
     beside = project.with_name(f"{project.name}-tests")
     beside.mkdir(exist_ok=True)
     if not (beside / "tests").exists():
         (beside / "tests").symlink_to(ENGINE_TESTS)
-    options = ["-q", "-rsfE", f"--numprocesses={processes}", "-c", ROOT / "pyproject.toml", "-o", "pythonpath="]
+    options = ["-q", "-rsfE", "--numprocesses=0", "-c", ROOT / "pyproject.toml", "-o", "pythonpath="]
     done = subprocess.run(
-        [*prefix, project / ".venv/bin/python", "-m", "pytest", *options, *arguments],
+        [project / ".venv/bin/python", "-m", "pytest", *options, *arguments],
         cwd=beside,
         env=project_environment(PYTHONPATH=os.pathsep.join(map(str, (project, beside, ROOT / "tests"))), **settings),
         capture_output=True,

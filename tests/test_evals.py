@@ -25,11 +25,6 @@ def test_make_eval_prints_a_table_and_fails_under_the_threshold(bake_furnished):
     assert not (project / "db.sqlite3").exists()
 
 
-def test_the_installation_gains_nothing_by_the_evals(rendered):
-    project = rendered["demo"]
-    assert not any("evals" in line for line in requirements(project, "dev", *extras_of(project)))
-
-
 @pytest.mark.engine
 @pytest.mark.parametrize("parts", ["minimal", "standard", "everything"])
 def test_what_the_evals_need_is_there_or_installed_with_them(rendered, bake, environment: Path, parts: str):

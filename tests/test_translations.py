@@ -70,10 +70,7 @@ def read(folder: Path) -> tuple[object, dict[Key, Message]]:
     return source, named
 
 
-each_language = pytest.mark.parametrize("folder", ENGINE_LOCALES, ids=lambda folder: folder.parent.name)
-
-
-@each_language
+@pytest.mark.parametrize("folder", ENGINE_LOCALES, ids=lambda folder: folder.parent.name)
 def test_the_words_are_whole(folder: Path):
     source, messages = read(folder)
     assert set(messages) == of_engine() | of_project()
@@ -94,31 +91,6 @@ def test_the_words_are_whole(folder: Path):
             translated = compiled.gettext(name) if context is None else compiled.pgettext(context, name)
             assert translated == message.string != ""
             assert sorted(PLACE.findall(translated)) == sorted(PLACE.findall(name)), name
-
-
-# Rules of the prose in each language, as tests/element/strings.test.mjs has them for the page.
-SENTENCE_ENDS = re.compile("[.!?؟…。\uff1f\uff01]$")
-RULES = {
-    "ar": "[?,;]",
-    "de": r"\b(?:du|dir|dich|dein\w*|euch|euer|eure\w*)\b",
-    "es": r"\b(?:tú|tus?|te|ti|contigo|vosotr[oa]s)\b",
-    "fr": "[^\u00a0][:»]|«[^\u00a0]|[^\u202f][;!?]|'",
-    "ja": "[?!,;]|(?:する|だ|である)。",
-}
-# The formats of dates, in which letters are no words.
-FORMATS = {"D H:i", "D d M, H:i", "d M"}
-
-
-@each_language
-def test_the_sentences_keep_to_the_rules_of_their_language(folder: Path):
-    rule = re.compile(RULES[folder.parent.name], re.IGNORECASE)
-    for (_, name), message in read(folder)[1].items():
-        for text in [message.string] if isinstance(message.string, str) else message.string:
-            if name in FORMATS:
-                continue
-            assert not rule.search(PLACE.sub("", text)), text
-            assert bool(SENTENCE_ENDS.search(text)) == bool(SENTENCE_ENDS.search(name)), text
-            assert not re.search(r"\.\.\.|^\s|\s$|  ", text), text
 
 
 def test_there_is_one_for_each_language_of_the_settings():
@@ -156,15 +128,8 @@ def test_the_command_reads_the_tables_as_javascript_does(tmp_path: Path):
         console.log(JSON.stringify(read));
     """)
     by_node = json.loads(execute(tmp_path, "node", script, *modules).stdout)
-    words, of_others = {}, {}
     for module in modules:
         table, node = word_tables.read_table(module), by_node[str(module)]
-        assert {name: node.get(name) for name in table} == table, module
-        if module.parent.name == "languages":
-            assert node.keys() == table.keys()
-        else:
-            words.update(table)
-            # A module may take in the words of another table: the command reads them there.
-            of_others.update({name: text for name, text in node.items() if name not in table})
-    assert {name: words.get(name) for name in of_others} == of_others
-    assert word_tables.english() == words
+        # A module may take in the words of another table: the command reads them there.
+        assert table.items() <= node.items(), module
+        assert module.parent.name != "languages" or node.keys() == table.keys()

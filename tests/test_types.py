@@ -1,9 +1,7 @@
 """The types of the engine hold, for itself and for those who use it."""
 
-import ast
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -14,7 +12,6 @@ from cache import CACHE
 from conftest import ENGINE, MANUAL, ROOT, TEMPLATE_NAME
 
 pytestmark = pytest.mark.engine
-STRANGER = ROOT / "tests/fixtures/strangers_part.py"
 
 
 def mypy(directory: Path, name: str, *arguments: str | Path) -> str:
@@ -40,9 +37,7 @@ def test_a_project_excepts_only_what_it_imports(bake):
     assert {name.removesuffix(".*") for name in untyped} <= set(re.findall(r"^(?:from|import) (\w+)", code, re.M))
 
 
-def test_types_of_strangers_parts_hold(tmp_path: Path):
-    """The manual's, and one that has all methods of the class."""
-    shutil.copy(STRANGER, tmp_path)
+def test_types_of_the_manuals_parts_hold(tmp_path: Path):
     blocks = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", (MANUAL / "parts.md").read_text(), re.M | re.S)
     assert blocks
     for name, code in blocks:
@@ -50,13 +45,3 @@ def test_types_of_strangers_parts_hold(tmp_path: Path):
         (tmp_path / name).write_text(code)
     said = mypy(tmp_path, "mypy-strict", "--strict", "--explicit-package-bases", ".")
     assert said.startswith("Success: no issues found"), said
-
-
-def test_a_strangers_part_has_all_methods_of_the_class():
-    [stranger, part] = (
-        {method.name for method in node.body if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)}
-        for path in (STRANGER, ENGINE / "parts.py")
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef) and node.name in ("WeatherConfig", "Part")
-    )
-    assert stranger == part - {"__init_subclass__", "key"}

@@ -4,7 +4,6 @@ The template's history has a tag for each version, and the version of the engine
 Each way runs with the oldest cookiecutter and cruft that the documentation allows, and with the newest.
 """
 
-import json
 import os
 import re
 import shutil
@@ -15,14 +14,13 @@ from pathlib import Path
 
 import pytest
 from cache import cached
-from conftest import MANUAL, ROOT, TEMPLATE_NAME
+from conftest import MANUAL, ROOT
 from projects import commit, execute, git, tree
 from servers import project_environment
 
 pytestmark = pytest.mark.nightly
 VERSIONS = ["oldest", "newest"]
-# BEFORE has the engine in the folder of the project, and no `_extensions`.
-BEFORE, OLD, NEW = "97.0", "98.0", "99.0"
+OLD, NEW = "98.0", "99.0"
 ODD_NAME = """it's a "path" \\n {{ x }} {% y é 日本"""
 BAKE_EACH = """
 import sys
@@ -61,35 +59,12 @@ def history(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template's repository, with a tag for each of the versions."""
     template = tmp_path_factory.mktemp("history") / "template"
     shutil.copytree(clone, template)
-    move_engine_into_project(template)
-    for version in (BEFORE, OLD, NEW):
-        for name in ("cookiecutter.json", f"{TEMPLATE_NAME}/agui/__init__.py", "engine/agui/__init__.py"):
-            path = template / name
-            if path.exists():
-                path.write_text(re.sub(r'(_version(?:__ =|":)) "[\d.]+"', rf'\1 "{version}"', path.read_text()))
+    for version in (OLD, NEW):
+        for path in (template / "cookiecutter.json", template / "engine/agui/__init__.py"):
+            path.write_text(re.sub(r'(_version(?:__ =|":)) "[\d.]+"', rf'\1 "{version}"', path.read_text()))
         commit(template)
         git(template, "tag", version)
-        if version == BEFORE:
-            git(template, "rm", "--quiet", "-r", ".")
-            git(template, "checkout", "HEAD~1", "--", ".")
     return template
-
-
-def move_engine_into_project(template: Path) -> None:
-    """Build the layout that the template had before the folder `engine/`."""
-    engine = template / TEMPLATE_NAME / "agui"
-    (template / "engine/agui").rename(engine)
-    description = (template / "engine/pyproject.toml").read_text()
-    (engine / "pyproject.toml").write_text(description.replace('["agui/distribution"]', '["distribution"]'))
-    shutil.rmtree(template / "engine")
-    (template / "agui_template.py").unlink()
-    questions = json.loads((template / "cookiecutter.json").read_text())
-    del questions["_extensions"]
-    (template / "cookiecutter.json").write_text(json.dumps(questions, indent=2))
-    hook = (template / "hooks/post_gen_project.py").read_text()
-    hook = re.sub(r"(?m)^TEMPLATE = .*", 'TEMPLATE = b"."', hook).replace('"engine/agui/', '"agui/')
-    hook += 'if ENGINE == "package":\n    shutil.rmtree("agui")\n'
-    (template / "hooks/post_gen_project.py").write_text(hook)
 
 
 class Machine:
@@ -122,24 +97,24 @@ class Machine:
         self.run("cookiecutter", template, *options, "--output-dir", self.directory / output, cwd=cwd)
         return self.directory / output / "my_assistant"
 
-    def bake_again(self, before: str, *replay: object) -> Path:
-        """Generate a project with the answers that were given to another version."""
-        self.bake(self.clone("a/clone", before))
+    def bake_again(self, *replay: object) -> Path:
+        """Generate a project with the answers that were given to the older version."""
+        self.bake(self.clone("a/clone", OLD))
         project = self.bake(".", *replay, cwd=self.clone("b/clone"), output="again")
         assert f"made from version {NEW} of" in (project / "README.md").read_text()
         return project
 
-    def create(self, *options: object) -> Path:
+    def create(self, version: str = NEW) -> Path:
         """Create a project with cruft, let cruft update its wheel, too, and commit it."""
-        self.run("cruft", "create", self.history, "--no-input", "--output-dir", "output", *options)
+        self.run("cruft", "create", self.history, "--no-input", "--output-dir", "output", "--checkout", version)
         project = self.directory / "output/my_assistant"
         settings = project / "pyproject.toml"
         settings.write_text(settings.read_text().replace('"vendor", ', ""))
         commit(project)
         return project
 
-    def update(self, *options: object) -> Path:
-        project = self.create(*options)
+    def update(self) -> Path:
+        project = self.create(OLD)
         self.run("cruft", "update", "--skip-apply-ask", "--checkout", NEW, cwd=project)
         assert list(project.rglob("*.rej")) == []
         return project
@@ -185,16 +160,13 @@ WAYS: dict[str, Callable[[Machine], Path]] = {
     "gh": abbreviation,
     "zip": zip_file,
     "checkout": lambda m: m.bake(f"git+file://{m.history}", "--no-input", "--checkout", OLD),
-    "replay": lambda m: m.bake_again(OLD, "--replay"),
-    "replay-before": lambda m: m.bake_again(BEFORE, "--replay"),
-    "replay-file": lambda m: m.bake_again(OLD, "--replay-file", m.directory / "replay/clone.json"),
+    "replay": lambda m: m.bake_again("--replay"),
+    "replay-file": lambda m: m.bake_again("--replay-file", m.directory / "replay/clone.json"),
     "no-hooks": no_hooks,
     "two-clones": two_clones,
     "cruft-create": cruft,
-    "cruft-create-checkout": lambda m: m.create("--checkout", OLD),
-    "cruft-update": lambda m: m.update("--checkout", OLD),
-    "cruft-update-before": lambda m: m.update("--checkout", BEFORE),
-    "cruft-update-before-source": lambda m: m.update("--checkout", BEFORE, "--extra-context", '{"engine": "source"}'),
+    "cruft-create-checkout": lambda m: m.create(OLD),
+    "cruft-update": Machine.update,
 }
 OTHER_ENGINES = {"checkout": OLD, "cruft-create-checkout": OLD, "no-hooks": None}
 
@@ -227,12 +199,3 @@ def test_the_oldest_cookiecutter_makes_the_same_project(history: Path, tmp_path:
         machine = Machine(tmp_path / version, history, programs(version))
         projects.append(tree(machine.bake(machine.history)))
     assert projects[0] == projects[1]
-
-
-def test_project_from_before_is_upgraded_and_goes_back(history: Path, tmp_path: Path):
-    machine = Machine(tmp_path, history, programs("newest"))
-    before, template = machine.clone("before", BEFORE), machine.clone("template")
-    project = machine.bake(before)
-    for source, version in ((template, NEW), (before, BEFORE)):
-        machine.run("python", template / "engine/agui/distribution/upgrade.py", source, cwd=project)
-        assert engine_of(project) == version
