@@ -1,6 +1,5 @@
 """The `cookiecutter` command, as people run it: offline, without tools, twice, from git, with answers typed."""
 
-import json
 import re
 import shutil
 import subprocess

@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import closure, extras_of, requirements
+from conftest import closure, requirements
 from packaging.requirements import Requirement
 from projects import make, replace
 
