@@ -167,17 +167,12 @@ def without_twisted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def environment(rendered: dict[str, Path]) -> Path:
-    """A virtual environment with all that any rendered project asks for."""
-    # The other server that projects run under, and the reference of what receives webhooks
-    return make_environment(rendered, "uvicorn>=0.35", "standardwebhooks>=1.1")
-
-
-def make_environment(rendered: dict[str, Path], *others: str) -> Path:
-    """The same with other packages; kept until the requirements change."""
+    """A virtual environment with all that any rendered project asks for, kept until the requirements change."""
     wanted: dict[str, None] = {}
     for project in rendered.values():
         wanted |= dict.fromkeys(requirements(project, "dev", *extras_of(project)))
-    wanted |= dict.fromkeys(others)
+    # The other server that projects run under, and the reference of what receives webhooks
+    wanted |= dict.fromkeys(["uvicorn>=0.35", "standardwebhooks>=1.1"])
     constraints = rendered["demo"] / "constraints.txt"
     text = "\n".join([sys.version, *wanted, constraints.read_text()])
 
@@ -287,17 +282,8 @@ def with_engine(environment: Path, project: Path) -> Path:
     def install(venv: Path) -> None:
         execute(ROOT, "uv", "venv", "--quiet", "--python", sys.executable, venv)
         there = execute(ROOT, "uv", "pip", "freeze", "--python", environment / "bin/python").stdout
-        command = [
-            "uv",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-deps",
-            "--compile-bytecode",
-            "--python",
-            venv / "bin/python",
-        ]
-        execute(ROOT, *command, "-r", "-", wheel, stdin=there)
+        command = ["uv", "pip", "install", "--quiet", "--no-deps", "--compile-bytecode"]
+        execute(ROOT, *command, "--python", venv / "bin/python", "-r", "-", wheel, stdin=there)
 
     return cached("package", f"{environment} {hashlib.sha256(wheel.read_bytes()).hexdigest()}", install)
 

@@ -1,6 +1,5 @@
 """agui/manual/deployment.md, word for word except addresses: what serves the site, on what, and with whose data."""
 
-import configparser
 import json
 import os
 import re
@@ -20,11 +19,11 @@ from conftest import MANUAL
 from postgresql import PostgreSQL
 from projects import execute, serving
 from servers import Client, LiveProject, credential, free_port, is_listening, manage, serve, text_of, wait_until
+from test_readme import shell
 
 pytestmark = pytest.mark.servers
 PAGE = MANUAL / "deployment.md"
 SECTIONS = guide.sections(PAGE)
-PRODUCTION = {"SECRET_KEY": "only-for-this-test-" * 3, "ALLOWED_HOSTS": "127.0.0.1"}
 HTTPS = {"X-Forwarded-Proto": "https"}
 
 
@@ -39,28 +38,36 @@ def code(section: str, language: str) -> list[str]:
     return [step.code for step in SECTIONS[section].steps if step.language == language]
 
 
-def settled(project: Path) -> str:
-    """Migrate, and make the first administrator; the API token."""
-    manage(project, "migrate", "--verbosity", "0", **PRODUCTION, DEBUG="0")
-    return credential(manage(project, "create_first_admin", **PRODUCTION, DEBUG="0"), "API token")
-
-
 @pytest.mark.nightly
-@pytest.mark.parametrize("by", ["systemd", "uvicorn"])
-def test_what_starts_without_docker_serves_the_site(project: Path, by: str):
+@pytest.mark.parametrize("by", ["daphne", "uvicorn"])
+def test_the_steps_without_docker_serve_the_site(
+    bake_furnished, postgresql_server: PostgreSQL, tmp_path: Path, by: str
+):
+    project, log = bake_furnished(project_slug="deployed"), tmp_path / "log"
+    [steps, by_uvicorn] = code("Without Docker", "sh")
     [unit] = code("Without Docker", "ini")
-    service = configparser.ConfigParser()
-    service.optionxform = str
-    service.read_string(unit)
-    assert service["Service"]["WorkingDirectory"] == "/srv/assistant"
-    assert int(service["Service"]["TimeoutStopSec"]) >= 20
-    command = service["Service"]["ExecStart"] if by == "systemd" else code("Without Docker", "sh")[1]
-    token, port = settled(project), free_port()
-    command = command.replace("/srv/assistant", str(project))
-    command = command.replace("-p 8000", f"-p {port}").replace("--port 8000", f"--port {port}")
-    environment = PRODUCTION | {"BEHIND_PROXY": "1"}
-    with serving(["sh", "-c", f"exec {command}"], project, port, project / "server.log", environment):
-        assert "list_tasks" in text_of(Client(port, token).run("list_tasks", headers=HTTPS))
+    assert f"\nExecStart=/srv/assistant/{steps.splitlines()[-1]}\n" in unit
+    if by == "uvicorn":
+        steps = steps.replace(steps.splitlines()[-1], by_uvicorn.strip())
+    steps, count = re.subn(r"(?m)^DATABASE_URL=.*$", f"DATABASE_URL={postgresql_server.create(by)}", steps)
+    assert count == 1
+    steps = re.sub(r"(?m)^REDIS_URL=.*\n", "", steps).replace(" 8000 ", " $PORT ")
+    steps = steps.replace("agent.example.com", "agent.example.com,127.0.0.1")
+    with shell([steps], project, log) as port:
+        printed = log.read_text()
+        assert "CRITICAL" not in printed
+        assert "Installing" in printed  # The extras, which nothing before has asked for
+        client = Client(port)
+        assert client.fetch("GET", "/accounts/login/")[0] == 301  # To https
+        status, page = client.fetch("GET", "/accounts/login/", headers=HTTPS)
+        assert status == 200
+        [style, *_] = re.findall(r'href="(/static/[^"]*\.css)"', page)
+        assert re.search(r"\.[0-9a-f]{12}\.css$", style)
+        with client.open("GET", style, headers=HTTPS) as response:
+            assert response.status == 200
+            assert "immutable" in response.headers["Cache-Control"]
+        stream = Client(port, credential(printed, "API token")).run("hello", headers=HTTPS)
+        assert stream[-1]["type"] == "RUN_FINISHED"
 
 
 @pytest.mark.nightly
@@ -68,7 +75,7 @@ def test_a_platform_builds_releases_and_serves_the_site(bake, postgresql_server:
     """In an environment that has what the page's tables name, and nothing else."""
     project, venv, port = bake(project_slug="on_a_platform", engine="package"), tmp_path / "venv", free_port()
     execute(project, "uv", "venv", "--quiet", "--python", sys.executable, venv)
-    values = {"SECRET_KEY": PRODUCTION["SECRET_KEY"], "ALLOWED_HOSTS": "127.0.0.1", "BEHIND_PROXY": "1"}
+    values = {"SECRET_KEY": "only-for-this-test-" * 3, "ALLOWED_HOSTS": "127.0.0.1", "BEHIND_PROXY": "1"}
     values["DATABASE_URL"] = postgresql_server.create("on_a_platform")
     told = set(re.findall(r"[A-Z_]{5,}", " ".join(table("On a platform", "variable"))))
     assert told == {*values, "REDIS_URL", "AGENT_MODEL"}
@@ -127,6 +134,39 @@ def test_users_and_conversations_move_to_postgresql(project: Path, postgresql_se
         answer = [{"interruptId": kept["pending"][0]["id"], "status": "resolved", "payload": {"approved": True}}]
         ended = live.client(live.token).run("", threadId=thread, messages=[], resume=answer)
         assert ended[-1]["type"] == "RUN_FINISHED"
+
+
+@pytest.mark.nightly
+def test_what_is_backed_up_at_night_can_be_restored(bake_furnished, postgresql_server: PostgreSQL, tmp_path: Path):
+    project, backup = bake_furnished(project_slug="backed_up"), tmp_path / "backup"
+    backup.mkdir()
+    postgres = {"PGHOST": "127.0.0.1", "PGPORT": str(postgresql_server.port), "PGUSER": "postgres"}
+    settings = {"DATABASE_URL": postgresql_server.create("assistant"), "DEBUG": "1", **postgres}
+    settings["PATH"] = f"{postgresql_server.tools}:{os.environ['PATH']}"
+
+    def run(commands: str) -> None:
+        commands = commands.replace("/backup/", f"{backup}/").replace("/srv/assistant", str(project))
+        execute(project, "sh", "-ec", commands, **settings)
+
+    def users() -> list[str]:
+        return postgresql_server.query("assistant", "SELECT username FROM users_user")
+
+    manage(project, "migrate", "--verbosity", "0", **settings)
+    manage(project, "create_first_admin", **settings)
+    file = project / "media/attachments/one"
+    file.parent.mkdir(parents=True)
+    file.write_text("Hello")
+    [nightly] = code("Every night", "cron")
+    for line in nightly.splitlines():
+        run(line.split("  ", 1)[1].replace("\\%", "%"))
+    manage(project, "shell", "-c", "from users.models import User; User.objects.all().delete()", **settings)
+    file.unlink()
+    assert users() == []
+    [day] = [path.stem.partition("-")[2] for path in backup.glob("*.dump")]
+    [restore] = [block for block in code("Every night", "sh") if "pg_restore" in block]
+    run(restore.replace("day=3", f"day={day}"))
+    assert users() == ["admin"]
+    assert file.read_text() == "Hello"
 
 
 @contextmanager

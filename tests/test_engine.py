@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -74,20 +73,6 @@ def test_engine_passes_its_tests_as_a_package(bake, furnish, chosen: list[str]):
     project = bake(project_slug="packaged", engine="package")
     furnish(project)
     run_engine_tests(project, "-m", "not nightly", "--first-values", *chosen)
-
-
-@pytest.mark.nightly
-def test_engine_has_the_same_tests_alone():
-    """`cd engine && pytest` finds what `make test` does."""
-    alone, among_others = collected(ENGINE_TESTS.parent), collected(ROOT, "tests/test_engine.py", "engine/tests")
-    assert len(alone) > 1000
-    assert alone == {name for name in among_others if name.startswith("engine/")}
-
-
-def collected(directory: Path, *paths: str) -> set[str]:
-    command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "--quiet", *paths]
-    done = subprocess.run(command, cwd=directory, env=project_environment(), capture_output=True, text=True, check=True)
-    return {line for line in done.stdout.splitlines() if "::" in line}
 
 
 # What is left of assistant/ when somebody replaces the example: one tool, and no model but that of conversations.

@@ -150,6 +150,9 @@ def test_another_file_that_names_django_is_told(tmp_path):
 ENGINE = ["agui-django[admin,redis]==0.1.0"]
 POETRY_2 = '[project]\nname = "shop"\ndependencies = ["django"]\n\n[tool.poetry]\npackage-mode = false\n'
 PDM = '[project]\nname = "shop"\ndependencies = ["django"]\n\n[tool.pdm]\ndistribution = false\n'
+# Tables within a line, which tomlkit would fill with tables of several lines.
+PDM_INLINE = 'tool = {pdm = {distribution = false}}\n[project]\nname = "shop"\ndependencies = ["django"]\n'
+PDM_ARRAY = PDM.replace("distribution = false", "source = []")
 POETRY_1 = '[tool.poetry.dependencies]\ndjango = "^5.2"\n'
 
 
@@ -223,6 +226,15 @@ def test_a_package_for_one_platform_is_listed_for_that_one(tmp_path, text):
     after = requirement_files.add(tmp_path / name, text, ["minify>=2,<3; sys_platform == 'linux'"])
     row = tomllib.loads(after.removeprefix(text))["minify"]
     assert row == {"version": "<3,>=2", "markers": 'sys_platform == "linux"'}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("text", [PDM_INLINE, PDM_ARRAY])
+def test_pdm_finds_the_package_in_whatever_form_its_settings_are(tmp_path, text):
+    read = tomllib.loads(added(tmp_path / "pyproject.toml", text))
+    [source] = read["tool"]["pdm"]["source"]
+    assert (source["name"], source["url"]) == ("agui-django", "file:///${PROJECT_ROOT}/vendor")
+    assert read["project"]["dependencies"] == ["django", *ENGINE]
 
 
 def test_a_lock_says_which_tool_installs(tmp_path):

@@ -2,14 +2,13 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 from html.entities import html5
 from pathlib import Path
 
 import pytest
-from conftest import ENGINE, ROOT, element_modules, npm_install, page_folders
+from conftest import ENGINE, ROOT, npm_install, page_folders
 
 SWEEPS = ("growth.test.mjs", "markdown-sweep.test.mjs")
 
@@ -20,8 +19,6 @@ def run_element_tests(directory: Path, package: Path = ENGINE, sweep: int = 1) -
     `sweep` is the length of the units that are repeated to see how the time grows; 0 leaves those tests out.
     """
     packages = npm_install(ROOT / "tests/element/package.json")
-    if packages is None:
-        pytest.skip("npm is not on the PATH")
     shutil.copytree(ROOT / "tests/element", directory)
     # Copies: Node follows links, and beside a part's own folder there is no `../agui/`.
     for folder in page_folders(package):
@@ -50,16 +47,8 @@ def test_modules_without_a_dom_over_a_wider_sweep(tmp_path: Path):
     run_element_tests(tmp_path / "element", sweep=2)
 
 
-# Types in the element's comments that say nothing: these become fewer.
-MOST_ANY = 30
-COMMENT = re.compile(r"/\*\*.*?\*/", re.DOTALL)
-TYPE = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
-
-
 def test_types_hold():
     modules = npm_install(ROOT / "tests/types/package.json")
-    if modules is None:
-        pytest.skip("npm is not on the PATH")
     result = subprocess.run(
         [modules / ".bin/tsc", "--project", ROOT / "tests/types", "--pretty", "false"],
         capture_output=True,
@@ -68,14 +57,6 @@ def test_types_hold():
         check=False,
     )
     assert result.returncode == 0, result.stdout[-3000:]
-
-
-def test_types_say_something():
-    count = 0
-    for path in element_modules():
-        types = "".join(TYPE.findall("".join(COMMENT.findall(path.read_text()))))
-        count += len(re.findall(r"\bany\b", types))
-    assert count <= MOST_ANY
 
 
 @pytest.mark.nightly
