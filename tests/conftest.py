@@ -1,7 +1,6 @@
 """What the template's tests share: a clean copy of the template, rendered projects, and one live server."""
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -194,32 +193,6 @@ def extras_of(project: Path) -> list[str]:
 def requirements(project: Path, *arguments: str) -> list[str]:
     """What a project asks for, as pip gets it."""
     return execute(project, sys.executable, "requirements.py", *arguments).stdout.splitlines()
-
-
-# The names of all packages that these need, and they themselves.
-CLOSURE = """
-import json, sys
-from importlib.metadata import requires
-from packaging.requirements import Requirement
-
-found, waiting = set(), [(line, {""}) for line in json.load(sys.stdin)]
-while waiting:
-    line, extras = waiting.pop()
-    one = Requirement(line)
-    if one.marker is not None and not any(one.marker.evaluate({"extra": extra}) for extra in extras):
-        continue
-    key = one.name.lower().replace("_", "-"), frozenset(one.extras)
-    if key not in found:
-        found.add(key)
-        waiting += [(each, one.extras | {""}) for each in requires(one.name) or ()]
-print(json.dumps(sorted({name for name, _ in found})))
-"""
-
-
-def closure(environment: Path, requirements: list[str]) -> set[str]:
-    """The packages that an environment has for these requirements."""
-    command = [environment / "bin/python", "-c", CLOSURE]
-    return set(json.loads(execute(ROOT, *command, stdin=json.dumps(requirements)).stdout))
 
 
 def pins(project: Path, python: str = f"3.{sys.version_info.minor}") -> dict[str, str]:
