@@ -76,6 +76,16 @@ def test_reading_order_is_that_of_imports_and_has_every_module():
 
 
 ELEMENT = ENGINE / "static/agui"
+# Parts whose names the page uses as words of English or of JavaScript.
+ORDINARY = {
+    "admin", "client", "export", "fast", "notifications", "observe", "queue", "sources", "terminal", "views",
+}  # fmt: skip
+# What says `attachments`: a message can have files, whoever uploads them.
+WITH_FILES = {
+    "agui-chat.js", "composer/additions.js", "composer/composer.js", "messages/queued.js",
+    "messages/thread-markdown.js", "messages/views.js", "page/chat-page.js", "session/outbox.js",
+    "session/refused-turn.js",
+}  # fmt: skip
 IMPORTED = re.compile(r"""(?:\bfrom |\bimport\()["'](\.[^"']+\.js)["']""")
 
 
@@ -94,6 +104,16 @@ def test_modules_of_the_page_import_from_rooms_below():
             imported = normpath(path.parent / address)
             if not address.startswith("../../agui_"):
                 assert place[Path(imported).relative_to(ELEMENT).parts[0]] >= room, (path, address)
+
+
+def test_page_has_no_names_of_parts():
+    parts = {path.name for path in (ENGINE / "contrib").iterdir() if path.is_dir()} - ORDINARY
+    said = {}
+    for path in [*ELEMENT.rglob("*.js"), *ELEMENT.glob("*.css")]:
+        if path.parent.name != "languages":
+            words = set(re.findall(r"[a-z]+", COMMENT.sub("", path.read_text()).lower()))
+            said[path.relative_to(ELEMENT).as_posix()] = words & parts
+    assert {name: words for name, words in said.items() if words} == {key: {"attachments"} for key in WITH_FILES}
 
 
 def test_modules_of_the_page_import_each_other_in_no_circle():

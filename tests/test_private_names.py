@@ -11,10 +11,12 @@ from collections.abc import Collection, Iterator
 from conftest import ENGINE
 
 NO_CORE = {"contrib", "migrations", "testing"}
+LIBRARIES = ("ag_ui", "anyio", "asgiref", "daphne", "django", "httpx", "openai", "pydantic", "pydantic_ai", "twisted")
 # What Django and Python document, though it begins with an underscore.
 DOCUMENTED = {"_meta", "_default_manager", "_base_manager", "_fields", "_asdict"}
 
 STREAMS = "A run survives what a provider sends, and the thread says the same as the stream."
+THREADS = "A request that waits for long gives back its thread, and a query in a test sees the test's rows."
 REFUSALS = "A gateway's error with the status of a success is an error, with the words of the gateway."
 IMAGES = "A response that is too large, such as one with an endless image, is stopped before it fills the memory."
 REASONS = {
@@ -25,12 +27,22 @@ REASONS = {
     ("agents/model_streams.py", "_get_event_iterator"): STREAMS,
     ("agents/model_streams.py", "_parts"): STREAMS,
     ("agents/model_streams.py", "_parts_manager"): STREAMS,
+    ("blocking/executor.py", "AsyncToSync.loop_thread_executors"): THREADS,
+    ("blocking/executor.py", "SyncToAsync.context_to_thread_executor"): THREADS,
+    ("blocking/executor.py", "SyncToAsync.thread_sensitive_context"): THREADS,
     ("events/join_deltas.py", "_get_event_iterator"): "A thousand deltas a second stop no other stream.",
 }
 
 
 def is_private(name: object) -> bool:
     return isinstance(name, str) and bool(re.fullmatch(r"_[a-z]\w*", name)) and name not in DOCUMENTED
+
+
+def root(node: ast.AST) -> str:
+    """The first name of `a.b.c`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def own_names(tree: ast.Module) -> set[str]:
@@ -45,17 +57,32 @@ def own_names(tree: ast.Module) -> set[str]:
 
 
 def foreign_names(text: str, own: Collection[str] = ()) -> Iterator[str]:
-    """What a module uses of libraries that they don't document. `own` are names that other modules of its room give."""
+    """What a module uses of libraries that they don't document, and what it replaces in them.
+
+    `own` are names that other modules of its room give.
+    """
     tree = ast.parse(text)
-    own = own_names(tree).union(own)
+    own, imported = own_names(tree).union(own), set()
     for node in ast.walk(tree):
-        match node:
-            case ast.ImportFrom(module=str(module), names=names) if not module.startswith("agui"):
-                yield from filter(is_private, [*module.split("."), *(one.name for one in names)])
-            case ast.Import(names=names):
-                yield from filter(is_private, [word for one in names for word in one.name.split(".")])
-            case ast.Attribute(attr=name) | ast.Constant(value=name) if is_private(name) and name not in own:
-                yield str(name)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+            if any(module.split(".")[0] in LIBRARIES for module in modules):
+                imported |= {(one.asname or one.name).split(".")[0] for one in node.names}
+                words = [word for name in (*modules, *(one.name for one in node.names)) for word in name.split(".")]
+                yield from filter(is_private, words)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in own:
+            yield node.attr
+        elif isinstance(node, ast.Constant) and is_private(node.value) and node.value not in own:
+            yield str(node.value)
+        elif isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
+            targets = [node.target] if isinstance(node, ast.AugAssign) else node.targets
+            yield from (ast.unparse(one) for one in targets if isinstance(one, ast.Attribute) and root(one) in imported)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "setattr", "delattr", "hasattr"):
+            name = node.args[1]
+            is_named = isinstance(name, ast.Constant) and not is_private(name.value)
+            if root(node.args[0]) in imported and is_named and ast.unparse(node.args[0]) != "settings":
+                yield f"{ast.unparse(node.args[0])}.{ast.literal_eval(name)}"
 
 
 def found_in_core() -> Iterator[tuple[str, str]]:
@@ -73,6 +100,6 @@ def test_core_uses_no_private_name_without_a_reason():
     assert set(found_in_core()) - known == REASONS.keys()
 
 
-def test_private_imports_are_found():
-    text = "from pydantic_ai._utils import gather\nimport django.db.models.sql._x\nfrom agui.x import _own\n"
-    assert list(foreign_names(text)) == ["_utils", "_x"]
+def test_private_imports_and_replaced_names_are_found():
+    text = "from pydantic_ai._utils import gather\nfrom asgiref.sync import SyncToAsync\nSyncToAsync.executor = None\n"
+    assert list(foreign_names(text)) == ["_utils", "SyncToAsync.executor"]

@@ -26,6 +26,17 @@ MARKS = {"_": None, "gettext": None, "gettext_lazy": None, "wording": "agui"}
 OF_DJANGO = {(None, "Home")}
 PLACE = re.compile(r"\{\w*\}|%\(\w+\)s")
 
+# What the sentences of a language have not, as tests/element/strings.test.mjs has it for the page.
+RULES = {
+    "ar": "[?,;]",
+    "de": r"\b(?:du|dir|dich|dein\w*|euch|euer|eure\w*)\b",
+    "es": r"\b(?:tú|tus?|te|ti|contigo|vosotr[oa]s)\b",
+    "fr": "[^\u00a0][:»]|«[^\u00a0]|[^\u202f][;!?]|'",
+    "ja": "[?!,;]|(?:する|だ|である)。",
+}
+# The formats of dates, in which letters are no words.
+FORMATS = {"D H:i", "D d M, H:i", "d M"}
+
 Key = tuple[str | None, str]
 """The context of a text, and the text."""
 
@@ -80,6 +91,8 @@ def test_the_words_are_whole(folder: Path):
         num_plurals(source, message)
         python_format(source, message)
         assert not message.fuzzy
+        for text in [message.string] if isinstance(message.string, str) else message.string:
+            assert name in FORMATS or not re.search(RULES[folder.parent.name], PLACE.sub("", text), re.I), text
         if message.pluralizable:
             assert all(message.string)
             translate = (
