@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -338,11 +337,3 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """A Redis of one file's own, which its tests may stop and start."""
     with RedisServer(tmp_path_factory.mktemp("redis")) as server:
         yield server
-
-
-def quick_start(readme: Path, heading: str = "Quick start") -> list[str]:
-    """The commands of the first shell block under a heading."""
-    section = readme.read_text().split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    block = re.search(r"```(?:sh|bash|console)\n(.*?)```", section, re.DOTALL)
-    assert block, f"{readme} has no shell block under {heading!r}"
-    return [line for line in block[1].splitlines() if line.strip() and not line.startswith("#")]

@@ -36,6 +36,10 @@ class Section(NamedTuple):
         return [Step(before[-1], language, code, after[0]) for before, language, code, after in blocks]
 
     @property
+    def commands(self) -> list[str]:
+        return "".join(step.code for step in self.steps if step.language == "sh").splitlines()
+
+    @property
     def prompts(self) -> list[str]:
         """What to ask in the chat: list items that are code and nothing else."""
         return re.findall(r"^- `(.+)`$", self.text, re.M)

@@ -9,8 +9,9 @@ import zipfile
 from email.parser import Parser
 from pathlib import Path
 
+import guide
 import pytest
-from conftest import ENGINE, ROOT, TEMPLATE_NAME, extras_of, requirements
+from conftest import ENGINE, MANUAL, ROOT, TEMPLATE_NAME, extras_of, requirements
 from daily import at_night
 from packaging.metadata import Metadata
 from packaging.requirements import Requirement
@@ -134,8 +135,8 @@ def test_an_ejected_project_passes_its_own_checks(bake, parts: str):
 @pytest.mark.nightly
 def test_an_ejected_engine_is_a_package_again(packaged: Path, template: Path):
     """As upgrading.md says."""
-    section = (ENGINE / "manual/upgrading.md").read_text().split("## Eject the engine, and go back\n")[1]
-    ejecting, returning = re.findall(r"^```sh\n(.*?)^```$", section.split("\n## ")[0], re.M | re.S)
+    section = guide.sections(MANUAL / "upgrading.md")["Eject the engine, and go back"]
+    ejecting, returning = (step.code for step in section.steps if step.language == "sh")
     make(packaged, *ejecting.splitlines()[0].split()[1:])
     append(packaged / "agui/money.py", "\nMINE = True\n")
     make(packaged, "setup")
