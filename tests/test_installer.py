@@ -885,11 +885,14 @@ def test_comments_stay_behind_their_items():
     assert name_lists.remove(module, "APPS", ["a"]).code == text.replace('    "a",  # first\n', "")
 
 
-def test_parts_are_sets_and_single_parts_and_each_package_is_required_once():
+def test_parts_are_named_with_commas():
     assert source.named("agentify") == ["agentify", "demo"]
     assert source.named("standard,agentify") == sorted([*source.PARTS["standard"], "agentify"])
     with pytest.raises(ArgumentTypeError, match="'sauna' is not one of minimal, "):
         source.named("standard,sauna")
+
+
+def test_each_package_is_required_once_with_all_its_extras():
     lines = source.requirements(source.PARTS["everything"], "source")
     names = [re.split(r"[\[>]", line)[0] for line in lines]
     assert len(names) == len(set(names))
