@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import tomllib
 import zipfile
 from email.parser import Parser
@@ -67,6 +68,16 @@ def test_a_build_front_end_makes_the_same_wheel_without_network(bake, tmp_path: 
     execute(project, *build, project / "agui")
     [built] = (tmp_path / "built").glob("*.whl")
     assert built.read_bytes() == wheel_of(bake(tmp_path / "other", engine="package")).read_bytes()
+
+
+def test_the_engine_is_installed_from_its_folder_without_network(template: Path, tmp_path: Path):
+    """As by `pip install -e engine`, which imports what is edited."""
+    engine = shutil.copytree(template / "engine", tmp_path / "engine")
+    execute(tmp_path, "uv", "venv", "--quiet", "--offline", "--python", sys.executable, ".venv")
+    install = ["uv", "pip", "install", "--quiet", "--offline", "--no-deps"]
+    execute(tmp_path, *install, "--editable", engine, VIRTUAL_ENV=".venv")
+    told = python(tmp_path, "import agui; print(agui.__file__, agui.__version__)")
+    assert told == f"{engine}/agui/__init__.py {VERSION}"
 
 
 def test_installers_read_what_the_engine_declares(bake):
