@@ -1,14 +1,13 @@
 """The element's modules that need no DOM, by Node's test runner and public suites; the types of all, by TypeScript."""
 
 import json
-import os
 import shutil
-import subprocess
 from html.entities import html5
 from pathlib import Path
 
 import pytest
 from conftest import ENGINE, ROOT, npm_install, page_folders
+from projects import execute
 
 SWEEPS = ("growth.test.mjs", "markdown-sweep.test.mjs")
 
@@ -24,16 +23,8 @@ def run_element_tests(directory: Path, package: Path = ENGINE, sweep: int = 1) -
     for folder in page_folders(package):
         shutil.copytree(folder, directory / folder.name)
     (directory / "node_modules").symlink_to(packages)
-    result = subprocess.run(
-        ["node", "--test", *(path for path in directory.glob("*.test.mjs") if sweep or path.name not in SWEEPS)],
-        env={**os.environ, "AGUI_SWEEP": str(sweep)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout[-3000:]
-    assert "# tests 0" not in result.stdout
+    files = [path for path in directory.glob("*.test.mjs") if sweep or path.name not in SWEEPS]
+    assert "# tests 0" not in execute(ROOT, "node", "--test", *files, AGUI_SWEEP=str(sweep)).stdout
 
 
 def test_modules_without_a_dom(tmp_path: Path):
@@ -49,20 +40,12 @@ def test_modules_without_a_dom_over_a_wider_sweep(tmp_path: Path):
 
 def test_types_hold():
     modules = npm_install(ROOT / "tests/types/package.json")
-    result = subprocess.run(
-        [modules / ".bin/tsc", "--project", ROOT / "tests/types", "--pretty", "false"],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout[-3000:]
+    execute(ROOT, modules / ".bin/tsc", "--project", ROOT / "tests/types", "--pretty", "false")
 
 
 @pytest.mark.nightly
 def test_characters_have_the_names_that_html_gives_them():
-    node = shutil.which("node")
-    if node is None:
+    if not shutil.which("node"):
         pytest.skip("node is not on the PATH")
     script = """
         import { CHARACTERS } from "./markdown/entities.js";
@@ -72,14 +55,7 @@ def test_characters_have_the_names_that_html_gives_them():
         console.log(JSON.stringify([Object.fromEntries(CHARACTERS), always]));
     """
     names = {name.removesuffix(";"): text for name, text in html5.items() if name.endswith(";")}
-    result = subprocess.run(
-        [node, "--input-type=module", "--eval", script, "--", json.dumps(list(names))],
-        cwd=ENGINE / "static/agui",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    loaded, always = json.loads(result.stdout)
+    command = ["node", "--input-type=module", "--eval", script, "--", json.dumps(list(names))]
+    loaded, always = json.loads(execute(ENGINE / "static/agui", *command).stdout)
     assert {**loaded, **{name: names[name] for name in always}} == names
     assert len(always) < 10

@@ -1,8 +1,6 @@
 """The types of the engine hold, for itself and for those who use it."""
 
-import os
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -10,23 +8,21 @@ from pathlib import Path
 import pytest
 from cache import CACHE
 from conftest import ENGINE, MANUAL, ROOT, TEMPLATE_NAME
+from projects import execute
 
 pytestmark = pytest.mark.engine
 
 
-def mypy(directory: Path, name: str, *arguments: str | Path) -> str:
-    """What it says, by what it has kept since its last run of this name."""
-    environment = {**os.environ, "DEBUG": "1", "PYTHONPATH": str(ROOT / TEMPLATE_NAME)}
+def mypy(directory: Path, name: str, *arguments: str | Path) -> None:
+    """Find nothing, with what it has kept since its last run of this name."""
     command = [sys.executable, "-B", "-m", "mypy", "--cache-dir", CACHE / name, *arguments]
-    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True)
-    assert done.stderr == ""
-    return done.stdout
+    done = execute(directory, *command, DEBUG="1", PYTHONPATH=str(ROOT / TEMPLATE_NAME))
+    assert done.stdout.startswith("Success: no issues found")
 
 
 def test_types_of_the_engine_hold():
     """With the packages of all parts. A project's own checks follow the engine, and say nothing about it."""
-    said = mypy(ROOT / TEMPLATE_NAME, "mypy", "--config-file", ENGINE.parent / "pyproject.toml", ENGINE)
-    assert said.startswith("Success: no issues found"), said
+    mypy(ROOT / TEMPLATE_NAME, "mypy", "--config-file", ENGINE.parent / "pyproject.toml", ENGINE)
 
 
 def test_a_project_excepts_only_what_it_imports(bake):
@@ -43,5 +39,4 @@ def test_types_of_the_manuals_parts_hold(tmp_path: Path):
     for name, code in blocks:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(code)
-    said = mypy(tmp_path, "mypy-strict", "--strict", "--explicit-package-bases", ".")
-    assert said.startswith("Success: no issues found"), said
+    mypy(tmp_path, "mypy-strict", "--strict", "--explicit-package-bases", ".")
