@@ -94,7 +94,7 @@ settings: .demo/new ## Write the tables of agui/manual/settings.md anew from agu
 	@$(MAKE) --no-print-directory -C $(NEW) setup .venv/.evals EXTRAS="$(EXTRAS)"
 
 picture: .venv/.dev ## Make the pictures of the README and of the manual anew, from projects that are served
-	PICTURE=docs MANUAL_PICTURES="$(CURDIR)/engine/agui/manual/pictures" $(PYTEST) -q tests/test_picture.py tests/test_tutorial.py tests/test_make_it_yours.py
+	PICTURE=docs MANUAL_PICTURES="$(CURDIR)/engine/agui/manual/pictures" $(PYTEST) -q tests/test_picture.py tests/test_tutorial.py
 
 docs: .venv/.dev ## Build the manual as a site with a search, in .site/html/
 	@rm -rf .site && mkdir -p .site

@@ -1,9 +1,7 @@
 """What the template's tests share: a clean copy of the template, rendered projects, and one live server."""
 
 import hashlib
-import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -43,8 +41,6 @@ PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 # The element's tests are run by Node (test_javascript.py).
 collect_ignore = ["element"]
-if sys.version_info >= (3, 13):  # All other tests show what these do.
-    collect_ignore.append("test_newest_python.py")
 
 
 def pytest_configure() -> None:
@@ -169,17 +165,12 @@ def without_twisted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def environment(rendered: dict[str, Path]) -> Path:
-    """A virtual environment with all that any rendered project asks for."""
-    # The other server that projects run under, and the reference of what receives webhooks
-    return make_environment(rendered, "uvicorn>=0.35", "standardwebhooks>=1.1")
-
-
-def make_environment(rendered: dict[str, Path], *others: str) -> Path:
-    """The same with other packages; kept until the requirements change."""
+    """A virtual environment with all that any rendered project asks for, kept until the requirements change."""
     wanted: dict[str, None] = {}
     for project in rendered.values():
         wanted |= dict.fromkeys(requirements(project, "dev", *extras_of(project)))
-    wanted |= dict.fromkeys(others)
+    # The other server that projects run under, and the reference of what receives webhooks
+    wanted |= dict.fromkeys(["uvicorn>=0.35", "standardwebhooks>=1.1"])
     constraints = rendered["demo"] / "constraints.txt"
     text = "\n".join([sys.version, *wanted, constraints.read_text()])
 
@@ -201,32 +192,6 @@ def extras_of(project: Path) -> list[str]:
 def requirements(project: Path, *arguments: str) -> list[str]:
     """What a project asks for, as pip gets it."""
     return execute(project, sys.executable, "requirements.py", *arguments).stdout.splitlines()
-
-
-# The names of all packages that these need, and they themselves.
-CLOSURE = """
-import json, sys
-from importlib.metadata import requires
-from packaging.requirements import Requirement
-
-found, waiting = set(), [(line, {""}) for line in json.load(sys.stdin)]
-while waiting:
-    line, extras = waiting.pop()
-    one = Requirement(line)
-    if one.marker is not None and not any(one.marker.evaluate({"extra": extra}) for extra in extras):
-        continue
-    key = one.name.lower().replace("_", "-"), frozenset(one.extras)
-    if key not in found:
-        found.add(key)
-        waiting += [(each, one.extras | {""}) for each in requires(one.name) or ()]
-print(json.dumps(sorted({name for name, _ in found})))
-"""
-
-
-def closure(environment: Path, requirements: list[str]) -> set[str]:
-    """The packages that an environment has for these requirements."""
-    command = [environment / "bin/python", "-c", CLOSURE]
-    return set(json.loads(execute(ROOT, *command, stdin=json.dumps(requirements)).stdout))
 
 
 def pins(project: Path, python: str = f"3.{sys.version_info.minor}") -> dict[str, str]:
@@ -289,17 +254,8 @@ def with_engine(environment: Path, project: Path) -> Path:
     def install(venv: Path) -> None:
         execute(ROOT, "uv", "venv", "--quiet", "--python", sys.executable, venv)
         there = execute(ROOT, "uv", "pip", "freeze", "--python", environment / "bin/python").stdout
-        command = [
-            "uv",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-deps",
-            "--compile-bytecode",
-            "--python",
-            venv / "bin/python",
-        ]
-        execute(ROOT, *command, "-r", "-", wheel, stdin=there)
+        command = ["uv", "pip", "install", "--quiet", "--no-deps", "--compile-bytecode"]
+        execute(ROOT, *command, "--python", venv / "bin/python", "-r", "-", wheel, stdin=there)
 
     return cached("package", f"{environment} {hashlib.sha256(wheel.read_bytes()).hexdigest()}", install)
 
@@ -381,11 +337,3 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """A Redis of one file's own, which its tests may stop and start."""
     with RedisServer(tmp_path_factory.mktemp("redis")) as server:
         yield server
-
-
-def quick_start(readme: Path, heading: str = "Quick start") -> list[str]:
-    """The commands of the first shell block under a heading."""
-    section = readme.read_text().split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    block = re.search(r"```(?:sh|bash|console)\n(.*?)```", section, re.DOTALL)
-    assert block, f"{readme} has no shell block under {heading!r}"
-    return [line for line in block[1].splitlines() if line.strip() and not line.startswith("#")]

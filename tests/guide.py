@@ -36,6 +36,10 @@ class Section(NamedTuple):
         return [Step(before[-1], language, code, after[0]) for before, language, code, after in blocks]
 
     @property
+    def commands(self) -> list[str]:
+        return "".join(step.code for step in self.steps if step.language == "sh").splitlines()
+
+    @property
     def prompts(self) -> list[str]:
         """What to ask in the chat: list items that are code and nothing else."""
         return re.findall(r"^- `(.+)`$", self.text, re.M)
@@ -43,7 +47,9 @@ class Section(NamedTuple):
     def follow(self, project: Path, skip: Callable[[str], bool] = lambda command: False) -> None:
         """Do all its edits and commands in this project, in their order."""
         for name, first in REMOVAL.findall(" ".join(self.text.split())):
-            remove_from(project / name, first)
+            lines = (project / name).read_text().splitlines(keepends=True)
+            [number] = [number for number, line in enumerate(lines) if line.strip() == first]
+            (project / name).write_text("".join(lines[:number]).rstrip("\n") + "\n")
         for step in self.steps:
             if step.language == "sh":
                 printed = "".join(run(project, command) for command in step.code.splitlines() if not skip(command))
@@ -60,12 +66,6 @@ def sections(page: Path) -> dict[str, Section]:
 
 def run(project: Path, command: str) -> str:
     return execute(project, "bash", "-ec", command).stdout
-
-
-def remove_from(path: Path, first: str) -> None:
-    lines = path.read_text().splitlines(keepends=True)
-    [number] = [number for number, line in enumerate(lines) if line.strip() == first]
-    path.write_text("".join(lines[:number]).rstrip("\n") + "\n")
 
 
 def edit(project: Path, step: Step) -> None:

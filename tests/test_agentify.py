@@ -81,19 +81,18 @@ def create_rental(title: str) -> str:
 # Tests in the project: what its owner would try in the chat.
 CHATS = """\
 import pytest
-from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
 from agui.contrib.agentify.samples import make
 from agui.testing import Chat, call, say
-from shop.models import Order, Rental
+from shop.models import Order
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def user_named(name, **attributes):
-    user = get_user_model().objects.create_user(name, password="lovelace-1815", **attributes)
+def user_named(name):
+    user = get_user_model().objects.create_user(name)
     user.user_permissions.set(Permission.objects.filter(content_type__app_label="shop"))
     return user
 
@@ -108,9 +107,9 @@ def order(ada):
     return make(Order, "customer__user", ada)
 
 
-async def make_order(name):
-    user = await sync_to_async(user_named)(name)
-    return await sync_to_async(make)(Order, "customer__user", user)
+@pytest.fixture
+def foreign():
+    return make(Order, "customer__user", user_named("bob"))
 
 
 async def test_nothing_is_deleted_without_a_yes(ada, order):
@@ -136,8 +135,7 @@ async def test_an_approved_method_is_called(ada, order):
     assert order.status == "closed"
 
 
-async def test_an_approval_does_not_reach_a_foreign_row(ada):
-    foreign = await make_order("bob")
+async def test_an_approval_does_not_reach_a_foreign_row(ada, foreign):
     chat = Chat(ada, call("delete_order", order_id=foreign.pk), say("Done."))
     answer = await chat.send("Delete it")
     [interrupt] = answer.interrupts
@@ -145,21 +143,6 @@ async def test_an_approval_does_not_reach_a_foreign_row(ada):
     assert "status" not in interrupt["message"]
     await chat.approve()
     assert await Order.objects.filter(pk=foreign.pk).aexists()
-
-
-@pytest.mark.parametrize("owner", ["ada", "bob"])
-async def test_row_of_the_same_model_is_chosen_by_its_owner(ada, owner):
-    bob = await sync_to_async(user_named)("bob")
-    mine = await Rental.objects.acreate(user=ada, title="Dune", approved_by=bob)
-    other = await Rental.objects.acreate(user=ada if owner == "ada" else bob, title="Emma", approved_by=ada)
-    arguments = {"shop_rental_id": mine.pk, "extends": other.pk}
-    chat = Chat(ada, call("change_shop_rental", **arguments), say("Done."))
-    [interrupt] = (await chat.send("Extend it")).interrupts
-    assert interrupt["message"].startswith(f"Change rental {mine.pk} of ada?\\n")
-    await chat.approve()
-    await mine.arefresh_from_db()
-    assert mine.extends_id == (other.pk if owner == "ada" else None)
-
 """
 
 
@@ -180,15 +163,19 @@ def sources(project: Path) -> dict[str, bytes]:
     }
 
 
+def add_app(project: Path, name: str, models: str) -> None:
+    for folder in (project / name, project / name / "migrations"):
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+    (project / name / "models.py").write_text(models)
+    replace(project / "config/settings.py", '    "users",\n', f'    "users",\n    "{name}",\n', count=1)
+
+
 @pytest.fixture(scope="module")
 def shop(bake_to_serve) -> Path:
     """A project with tools of two models: orders belong to users, and products to nobody."""
     project: Path = bake_to_serve("agentify", project_slug="shopping")
-    for folder in (project / "shop", project / "shop/migrations"):
-        folder.mkdir()
-        (folder / "__init__.py").touch()
-    (project / "shop/models.py").write_text(MODELS)
-    replace(project / "config/settings.py", '    "users",\n', '    "users",\n    "shop",\n')
+    add_app(project, "shop", MODELS)
     run(project, "python", "manage.py", "makemigrations", "shop")
     replace(project / "assistant/tools.py", REGISTRY, REGISTRY + OWN_TOOL)
     agentify(project, "shop.Order", "--owner", "customer__user", "--methods", "close")

@@ -1,7 +1,8 @@
-"""The benchmarks still run against the project as it is; the peers, which `make bench` installs, are left out."""
+"""The benchmarks still run against the project as it is; the peers, which have to be installed, are left out."""
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,14 @@ del conversations.STORES[conversations.THEIRS], conversations.STORES[conversatio
 conversations.TURNS = {10: 1, 1000: 1}
 with tempfile.TemporaryDirectory() as directory:
     conversations.count_statements(Path(directory))
+"""
+FIRST_ANSWER = """
+import sys
+from pathlib import Path
+import first_answer
+
+steps = first_answer.ours(Path(sys.argv[1]), Path(sys.argv[2]))
+print(len(steps), all(second > 0 for second in first_answer.measure(steps, [0, 1, 2, 3])))
 """
 OURS_AND_BARE = """
 import json
@@ -50,3 +59,9 @@ def test_a_turn_costs_no_more_instructions_than_in_the_last_release(project: Pat
     for scenario, instructions in counted[ours].items():
         before = released[ours][scenario] / released[bare][scenario]
         assert instructions / counted[bare][scenario] <= 1.03 * before, (scenario, counted)
+
+
+@pytest.mark.skipif(not shutil.which("uv"), reason="uv is not on the PATH: pip would take minutes")
+def test_the_four_steps_to_a_first_answer_are_measured(template: Path, tmp_path: Path):
+    command = [sys.executable, "-B", "-c", FIRST_ANSWER, tmp_path, template]
+    assert execute(ROOT / "benchmarks", *command, PYTHONPATH=".").stdout == "4 True\n"

@@ -1,31 +1,24 @@
 """agui/manual/deployment.md, word for word except addresses: what serves the site, on what, and with whose data."""
 
-import configparser
 import json
 import os
 import re
-import shutil
-import subprocess
 import sys
-import urllib.request
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import guide
 import pytest
-import yaml
 from conftest import MANUAL
 from postgresql import PostgreSQL
-from projects import execute, serving
-from servers import Client, LiveProject, credential, free_port, is_listening, manage, serve, text_of, wait_until
+from projects import append, execute, serving
+from servers import Client, LiveProject, credential, free_port, manage, serve, text_of
+from test_readme import shell
 
 pytestmark = pytest.mark.servers
 PAGE = MANUAL / "deployment.md"
 SECTIONS = guide.sections(PAGE)
-PRODUCTION = {"SECRET_KEY": "only-for-this-test-" * 3, "ALLOWED_HOSTS": "127.0.0.1"}
 HTTPS = {"X-Forwarded-Proto": "https"}
 
 
@@ -40,28 +33,36 @@ def code(section: str, language: str) -> list[str]:
     return [step.code for step in SECTIONS[section].steps if step.language == language]
 
 
-def settled(project: Path) -> str:
-    """Migrate, and make the first administrator; the API token."""
-    manage(project, "migrate", "--verbosity", "0", **PRODUCTION, DEBUG="0")
-    return credential(manage(project, "create_first_admin", **PRODUCTION, DEBUG="0"), "API token")
-
-
 @pytest.mark.nightly
-@pytest.mark.parametrize("by", ["systemd", "uvicorn"])
-def test_what_starts_without_docker_serves_the_site(project: Path, by: str):
+@pytest.mark.parametrize("by", ["daphne", "uvicorn"])
+def test_the_steps_without_docker_serve_the_site(
+    bake_furnished, postgresql_server: PostgreSQL, tmp_path: Path, by: str
+):
+    project, log = bake_furnished(project_slug="deployed"), tmp_path / "log"
+    [steps, by_uvicorn] = code("Without Docker", "sh")
     [unit] = code("Without Docker", "ini")
-    service = configparser.ConfigParser()
-    service.optionxform = str
-    service.read_string(unit)
-    assert service["Service"]["WorkingDirectory"] == "/srv/assistant"
-    assert int(service["Service"]["TimeoutStopSec"]) >= 20
-    command = service["Service"]["ExecStart"] if by == "systemd" else code("Without Docker", "sh")[1]
-    token, port = settled(project), free_port()
-    command = command.replace("/srv/assistant", str(project))
-    command = command.replace("-p 8000", f"-p {port}").replace("--port 8000", f"--port {port}")
-    environment = PRODUCTION | {"BEHIND_PROXY": "1"}
-    with serving(["sh", "-c", f"exec {command}"], project, port, project / "server.log", environment):
-        assert "list_tasks" in text_of(Client(port, token).run("list_tasks", headers=HTTPS))
+    assert f"\nExecStart=/srv/assistant/{steps.splitlines()[-1]}\n" in unit
+    if by == "uvicorn":
+        steps = steps.replace(steps.splitlines()[-1], by_uvicorn.strip())
+    steps, count = re.subn(r"(?m)^DATABASE_URL=.*$", f"DATABASE_URL={postgresql_server.create(by)}", steps)
+    assert count == 1
+    steps = re.sub(r"(?m)^REDIS_URL=.*\n", "", steps).replace(" 8000 ", " $PORT ")
+    steps = steps.replace("agent.example.com", "agent.example.com,127.0.0.1")
+    with shell([steps], project, log) as port:
+        printed = log.read_text()
+        assert "CRITICAL" not in printed
+        assert "Installing" in printed  # The extras, which nothing before has asked for
+        client = Client(port)
+        assert client.fetch("GET", "/accounts/login/")[0] == 301  # To https
+        status, page = client.fetch("GET", "/accounts/login/", headers=HTTPS)
+        assert status == 200
+        [style, *_] = re.findall(r'href="(/static/[^"]*\.css)"', page)
+        assert re.search(r"\.[0-9a-f]{12}\.css$", style)
+        with client.open("GET", style, headers=HTTPS) as response:
+            assert response.status == 200
+            assert "immutable" in response.headers["Cache-Control"]
+        stream = Client(port, credential(printed, "API token")).run("hello", headers=HTTPS)
+        assert stream[-1]["type"] == "RUN_FINISHED"
 
 
 @pytest.mark.nightly
@@ -69,7 +70,7 @@ def test_a_platform_builds_releases_and_serves_the_site(bake, postgresql_server:
     """In an environment that has what the page's tables name, and nothing else."""
     project, venv, port = bake(project_slug="on_a_platform", engine="package"), tmp_path / "venv", free_port()
     execute(project, "uv", "venv", "--quiet", "--python", sys.executable, venv)
-    values = {"SECRET_KEY": PRODUCTION["SECRET_KEY"], "ALLOWED_HOSTS": "127.0.0.1", "BEHIND_PROXY": "1"}
+    values = {"SECRET_KEY": "only-for-this-test-" * 3, "ALLOWED_HOSTS": "127.0.0.1", "BEHIND_PROXY": "1"}
     values["DATABASE_URL"] = postgresql_server.create("on_a_platform")
     told = set(re.findall(r"[A-Z_]{5,}", " ".join(table("On a platform", "variable"))))
     assert told == {*values, "REDIS_URL", "AGENT_MODEL"}
@@ -130,61 +131,52 @@ def test_users_and_conversations_move_to_postgresql(project: Path, postgresql_se
         assert ended[-1]["type"] == "RUN_FINISHED"
 
 
-def test_docker_commands_name_services_that_there_are(rendered: dict[str, Path]):
-    services = set(yaml.safe_load((rendered["demo"] / "compose.yaml").read_text())["services"])
-    pages = "".join(page.read_text() for page in PAGE.parent.glob("*.md"))
-    commands = re.findall(r"^docker compose (exec|run|stop|up) (.*)$", pages, re.M)
-    assert len(commands) > 5
-    for verb, rest in commands:
-        words = [word for word in rest.split() if not word.startswith("-")]
-        named = re.findall(r"--scale (\w+)=", rest) + (words[:1] if verb in {"exec", "run"} else [])
-        assert set(named) <= services, rest
+@pytest.mark.nightly
+def test_what_is_backed_up_at_night_can_be_restored(bake_furnished, postgresql_server: PostgreSQL, tmp_path: Path):
+    project, backup = bake_furnished(project_slug="backed_up"), tmp_path / "backup"
+    backup.mkdir()
+    postgres = {"PGHOST": "127.0.0.1", "PGPORT": str(postgresql_server.port), "PGUSER": "postgres"}
+    settings = {"DATABASE_URL": postgresql_server.create("assistant"), "DEBUG": "1", **postgres}
+    settings["PATH"] = f"{postgresql_server.tools}:{os.environ['PATH']}"
 
+    def run(commands: str) -> None:
+        commands = commands.replace("/backup/", f"{backup}/").replace("/srv/assistant", str(project))
+        execute(project, "sh", "-ec", commands, **settings)
 
-@contextmanager
-def object_storage(packages: Path) -> Iterator[str]:
-    """What speaks S3, with one bucket; its address."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    environment, quiet = os.environ | {"PYTHONPATH": str(packages)}, subprocess.DEVNULL
-    process = subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
-    try:
-        wait_until(lambda: is_listening(port))
-        urllib.request.urlopen(urllib.request.Request(f"{url}/uploads", method="PUT"), timeout=60)
-        yield url
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
+    def users() -> list[str]:
+        return postgresql_server.query("assistant", "SELECT username FROM users_user")
 
-
-def objects(url: str) -> int:
-    with urllib.request.urlopen(f"{url}/uploads?list-type=2", timeout=60) as answer:
-        return answer.read().count(b"<Key>")
+    manage(project, "migrate", "--verbosity", "0", **settings)
+    manage(project, "create_first_admin", **settings)
+    file = project / "media/attachments/one"
+    file.parent.mkdir(parents=True)
+    file.write_text("Hello")
+    [nightly] = code("Every night", "cron")
+    for line in nightly.splitlines():
+        run(line.split("  ", 1)[1].replace("\\%", "%"))
+    manage(project, "shell", "-c", "from users.models import User; User.objects.all().delete()", **settings)
+    file.unlink()
+    assert users() == []
+    [day] = [path.stem.partition("-")[2] for path in backup.glob("*.dump")]
+    [restore] = [block for block in code("Every night", "sh") if "pg_restore" in block]
+    run(restore.replace("day=3", f"day={day}"))
+    assert users() == ["admin"]
+    assert file.read_text() == "Hello"
 
 
 @pytest.mark.nightly
-def test_uploads_are_kept_in_an_object_storage(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    section = SECTIONS["Static and uploaded files"]
-    [wanted] = re.findall(r'`"(django-storages.*?)",`', section.text)
-    packages = tmp_path / "packages"
-    execute(project, "uv", "pip", "install", "--quiet", "--target", packages, wanted, "moto[s3,server]")
-    for name in ("django", "asgiref", "sqlparse"):  # The project has its own of these
-        for folder in [*packages.glob(name), *packages.glob(f"{name}-*.dist-info")]:
-            shutil.rmtree(folder)
-    section.follow(project)
-    names = re.findall(r"`((?:S3|AWS)_[A-Z0-9_]+)`", section.text)
-    with object_storage(packages) as url:
-        values = dict(zip(names, ["uploads", "key", "secret", "eu-central-1", url], strict=True))
-        with serve(project, PYTHONPATH=str(packages), **values) as live:
-            client = live.client(live.token)
-            body = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nHello\r\n--b--\r\n'
-            kind = {"Content-Type": "multipart/form-data; boundary=b"}
-            status, answer = client.fetch("POST", "/agent/attachments/", body, kind)
-            assert status == 201, answer
-            path = f"/agent/attachments/{json.loads(answer)['id']}/"
-            assert client.fetch("GET", path) == (200, "Hello")
-            assert objects(url) == 1
-            assert not (project / "media").exists()
-            assert client.fetch("DELETE", path)[0] == 204
-            assert objects(url) == 0
+def test_uploads_are_kept_in_a_storage_that_has_no_paths(project: Path):
+    """As an object storage, to which the page leads, has none."""
+    storage = {"BACKEND": "django.core.files.storage.InMemoryStorage"}
+    append(project / "config/settings.py", f'\nSTORAGES["default"] = {storage}\n')
+    with serve(project) as live:
+        client = live.client(live.token)
+        body = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nHello\r\n--b--\r\n'
+        kind = {"Content-Type": "multipart/form-data; boundary=b"}
+        status, answer = client.fetch("POST", "/agent/attachments/", body, kind)
+        assert status == 201, answer
+        path = f"/agent/attachments/{json.loads(answer)['id']}/"
+        assert client.fetch("GET", path) == (200, "Hello")
+        assert not (project / "media").exists()
+        assert client.fetch("DELETE", path)[0] == 204
+        assert client.fetch("GET", path)[0] == 404

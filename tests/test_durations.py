@@ -1,11 +1,10 @@
-"""Time is charged to the test or fixture that spends it, in one process or in workers (tests/durations.py)."""
+"""Time is charged to the test or fixture that spends it (tests/durations.py)."""
 
 import re
 import sys
 from pathlib import Path
 
 import durations
-import pytest
 from conftest import ROOT
 from projects import execute
 
@@ -21,7 +20,6 @@ def spend(seconds):
     spent[1] += 10 * seconds
 """
 SUITE = """
-import os
 import pytest
 from conftest import spend
 
@@ -43,23 +41,21 @@ def test_chat(user, number):
     spend(5)
 
 def test_last():
-    {last_step}
+    spend(7)
 """
 
 
-@pytest.mark.parametrize("processes", [0, 1])
-def test_time_is_charged_to_what_spends_it(processes: int, tmp_path: Path):
+def test_time_is_charged_to_what_spends_it(tmp_path: Path):
     directory = tmp_path / durations.DIRECTORY
     directory.mkdir(parents=True)
     for number in range(durations.RUNS):
         (directory / f"2000-01-0{number}.jsonl").touch()
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "conftest.py").write_text(CONFTEST)
-    # The tests before a crash of a worker are recorded.
-    (tmp_path / "test_suite.py").write_text(SUITE.format(last_step="os._exit(1)" if processes else "spend(7)"))
+    (tmp_path / "test_suite.py").write_text(SUITE)
     settings = {"PYTHONPATH": str(ROOT / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    options = ["-p", "xdist", "-p", "no:cacheprovider", f"--numprocesses={processes}"]
-    execute(tmp_path, sys.executable, "-B", "-m", "pytest", *options, status=processes, **settings)
+    options = ["-p", "no:cacheprovider"]
+    execute(tmp_path, sys.executable, "-B", "-m", "pytest", *options, **settings)
     kept = sorted(directory.iterdir())
     assert (len(kept), kept[0].name) == (durations.RUNS, "2000-01-01.jsonl")
 
@@ -69,12 +65,9 @@ def test_time_is_charged_to_what_spends_it(processes: int, tmp_path: Path):
         for figures, name in re.findall(r"^((?: +[\d.]+)+)  (\S.*)$", printed, re.MULTILINE)
     }
     # How often, then wall and processor seconds.
-    assert rows.pop("test_suite.py::test_chat") == [2, 16, 160]
-    if processes:
-        assert rows == {"test_suite.py": [2, 16, 160], "tests": [2, 16, 160]}
-        return
     assert rows == {
         f"the run: pytest {' '.join(options)}": [1, 323, 3230],
+        "test_suite.py::test_chat": [2, 16, 160],
         "test_suite.py::test_last": [1, 7, 70],
         "test_suite.py": [3, 23, 230],
         "test_suite.py::server (session)": [1, 300, 3000],

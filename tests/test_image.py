@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import test_dotnet
 import yaml
 from conftest import pins
 from nginx import find_nginx, nginx
@@ -104,9 +103,6 @@ class Site:
     password: str
     token: str
 
-    def client(self, token: str | None = None) -> Visitor:
-        return Visitor(self.port, token)
-
 
 def compose_environment(compose: dict[str, Any]) -> dict[str, str]:
     """What compose.yaml gives to the application, with what .env would say."""
@@ -187,7 +183,7 @@ def test_plain_http_is_sent_to_https(site: Site):
 
 
 def test_sign_in_and_a_page_with_hashed_files_of_its_own(site: Site):
-    visitor = site.client()
+    visitor = Visitor(site.port)
     visitor.login(site.username, site.password)
     with visitor.open("GET", "/") as response:
         page = response.read().decode()
@@ -208,8 +204,3 @@ def test_turn_is_followed_by_the_other_process(site: Site):
     with second.open("GET", "/agent/threads/shared/events/", headers={"Last-Event-ID": "0"}) as response:
         assert response.status == 200
         assert list(events(response)) == stream
-
-
-@pytest.mark.parametrize("path", test_dotnet.BODIES, ids=lambda path: path.stem)
-def test_recorded_body_is_answered(site: Site, path: Path):
-    test_dotnet.test_recorded_body_is_answered(site, path)

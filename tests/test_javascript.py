@@ -1,15 +1,14 @@
 """The element's modules that need no DOM, by Node's test runner and public suites; the types of all, by TypeScript."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
 from html.entities import html5
 from pathlib import Path
 
 import pytest
 from conftest import ENGINE, ROOT, element_modules, npm_install, page_folders
+from projects import execute
 
 SWEEPS = ("growth.test.mjs", "markdown-sweep.test.mjs")
 CHANGES_GLOBALS = re.compile(r"globalThis\.|\./page\.mjs")
@@ -31,16 +30,7 @@ def run_element_tests(directory: Path, package: Path = ENGINE, sweep: int = 1) -
     alone = [path for path in files if CHANGES_GLOBALS.search(path.read_text())]
     together = directory / "together.mjs"
     together.write_text("".join(f'import "./{path.name}";\n' for path in files if path not in alone))
-    result = subprocess.run(
-        ["node", "--test", together, *alone],
-        env={**os.environ, "AGUI_SWEEP": str(sweep)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout[-3000:]
-    assert "# tests 0" not in result.stdout
+    assert "# tests 0" not in execute(ROOT, "node", "--test", together, *alone, AGUI_SWEEP=str(sweep)).stdout
 
 
 def test_modules_without_a_dom(tmp_path: Path):
@@ -62,28 +52,17 @@ TYPE = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
 
 def test_types_hold():
     modules = npm_install(ROOT / "tests/types/package.json")
-    result = subprocess.run(
-        [modules / ".bin/tsc", "--project", ROOT / "tests/types", "--pretty", "false"],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout[-3000:]
+    execute(ROOT, modules / ".bin/tsc", "--project", ROOT / "tests/types", "--pretty", "false")
 
 
 def test_types_say_something():
-    count = 0
-    for path in element_modules():
-        types = "".join(TYPE.findall("".join(COMMENT.findall(path.read_text()))))
-        count += len(re.findall(r"\bany\b", types))
-    assert count <= MOST_ANY
+    types = "".join("".join(TYPE.findall("".join(COMMENT.findall(path.read_text())))) for path in element_modules())
+    assert len(re.findall(r"\bany\b", types)) <= MOST_ANY
 
 
 @pytest.mark.nightly
 def test_characters_have_the_names_that_html_gives_them():
-    node = shutil.which("node")
-    if node is None:
+    if not shutil.which("node"):
         pytest.skip("node is not on the PATH")
     script = """
         import { CHARACTERS } from "./markdown/entities.js";
@@ -93,14 +72,7 @@ def test_characters_have_the_names_that_html_gives_them():
         console.log(JSON.stringify([Object.fromEntries(CHARACTERS), always]));
     """
     names = {name.removesuffix(";"): text for name, text in html5.items() if name.endswith(";")}
-    result = subprocess.run(
-        [node, "--input-type=module", "--eval", script, "--", json.dumps(list(names))],
-        cwd=ENGINE / "static/agui",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    loaded, always = json.loads(result.stdout)
+    command = ["node", "--input-type=module", "--eval", script, "--", json.dumps(list(names))]
+    loaded, always = json.loads(execute(ENGINE / "static/agui", *command).stdout)
     assert {**loaded, **{name: names[name] for name in always}} == names
     assert len(always) < 10

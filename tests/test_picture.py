@@ -1,16 +1,14 @@
 """The pictures of the README: the page of a generated project, with a conversation of the demo model.
 
-`make picture` keeps them in docs/. The tests look whether they can be made, and whether the README shows them.
+`make picture` keeps them in docs/.
 """
 
 import os
-import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 from pages import Page, drawn, expect, hear, message_box, sign_in
 from servers import serve
 
@@ -51,15 +49,3 @@ def test_pictures_can_be_made(new_page: Callable[..., Page], bake, furnish, tmp_
             data = path.read_bytes()
             assert png_size(data) == SIZE
             assert len(data) < MOST_BYTES
-
-
-def test_readme_shows_both_pictures():
-    picture = re.search(r"<picture>(.*?)</picture>", (ROOT / "README.md").read_text(), re.DOTALL)[1]
-    dark = re.search(r'<source media="\(prefers-color-scheme: dark\)" srcset="(.*?)">', picture)[1]
-    light, alt = re.search(r'<img src="(.*?)" alt="(.{20,})" width="\d+">', picture).groups()
-    assert (light, dark) == ("docs/screenshot-light.png", "docs/screenshot-dark.png")
-    assert alt
-    for name in (light, dark):
-        data = (ROOT / name).read_bytes()
-        assert png_size(data) == SIZE
-        assert len(data) < MOST_BYTES

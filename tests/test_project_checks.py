@@ -1,6 +1,5 @@
 """Each generated project passes its own `make check`, unedited, and its static files can be collected."""
 
-import json
 import os
 import re
 from pathlib import Path
@@ -8,13 +7,11 @@ from pathlib import Path
 import pytest
 from conftest import PROVIDERS
 from daily import at_night
-from postgresql import PostgreSQL
 from projects import make, program, replace
 from test_engine import files, replace_example, run_engine_tests
 
 pytestmark = pytest.mark.engine
 OF_THE_MODEL = files("test_agent.py", "test_checks.py", "test_conf.py", "test_demo.py", "test_llm.py")
-PRODUCTION = {"DEBUG": "0", "SECRET_KEY": "x" * 25 + "abcdefghijklmnopqrstuvwxyz", "ALLOWED_HOSTS": "example.com"}
 
 
 # The others differ in an address, a key and a requirement.
@@ -74,21 +71,6 @@ def test_project_lacks_its_key_or_its_driver(bake_furnished):
     for command in ("check", "migrate", "runserver"):
         done = program(project, "python", "-c", code, command, status=1, DATABASE_URL=url)
         assert done.stderr == "DATABASE_URL names PostgreSQL. Its driver is missing: make setup EXTRAS=postgres\n"
-
-
-def test_static_files_are_collected_and_hashed(bake_furnished):
-    project = bake_furnished(project_slug="collected")
-    program(project, "python", "manage.py", "collectstatic", "--noinput", **PRODUCTION)
-    paths = json.loads((project / "staticfiles/staticfiles.json").read_text())["paths"]
-    assert "agui/agui-chat.js" in paths
-
-
-@pytest.mark.nightly
-def test_migrations_work_on_postgresql(bake_furnished, postgresql_server: PostgreSQL):
-    project = bake_furnished(project_slug="on_postgresql")
-    url = postgresql_server.create("migrations")
-    for arguments in (["migrate", "--verbosity", "0"], ["create_first_admin"], ["check", "--database", "default"]):
-        program(project, "python", "manage.py", *arguments, DATABASE_URL=url)
 
 
 @pytest.mark.nightly

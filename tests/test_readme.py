@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import guide
 import pytest
-from conftest import quick_start
 from projects import git, make, serving
 from servers import Client, credential, free_port, project_environment
 
 pytestmark = pytest.mark.servers
+
+
+def quick_start(directory: Path, title: str = "Quick start") -> list[str]:
+    """The commands of the first block under a heading of the README."""
+    return guide.sections(directory / "README.md")[title].steps[0].code.splitlines()
 
 
 @contextmanager
@@ -57,12 +62,12 @@ def plain_path(tmp_path: Path) -> str:
 def test_projects_quick_start_with_pip(bake, tmp_path: Path, plain_path: str):
     project = bake(project_slug="started", engine="package")
     log = tmp_path / "log"
-    with shell(quick_start(project / "README.md"), project, log, PATH=plain_path) as port:
+    with shell(quick_start(project), project, log, PATH=plain_path) as port:
         said = log.read_text()
         assert "Skipping agui-django" not in said
         ask(port, said)
     # The second start installs nothing and tells no secret again.
-    with shell(quick_start(project / "README.md"), project, log, PATH=plain_path) as port:
+    with shell(quick_start(project), project, log, PATH=plain_path) as port:
         again = log.read_text()
         assert "Installing" not in again
         assert "Password" not in again
@@ -77,14 +82,14 @@ def fresh(clone: Path, tmp_path: Path) -> Path:
 def test_templates_quick_start(fresh: Path, tmp_path: Path):
     """`make demo` of a fresh clone, with uv if it is there."""
     log = tmp_path / "log"
-    with shell(quick_start(fresh / "README.md"), fresh, log) as port:
+    with shell(quick_start(fresh), fresh, log) as port:
         ask(port, log.read_text())
 
 
 @pytest.mark.nightly
 def test_templates_own_project(fresh: Path, tmp_path: Path):
     """The second block of the README, with its questions answered by Enter."""
-    commands = quick_start(fresh / "README.md", "Your own project")
+    commands = quick_start(fresh, "Your own project")
     assert commands[-1] == "make run"
     log, home = tmp_path / "log", tmp_path / "home"
     home.mkdir()
