@@ -83,29 +83,16 @@ def approval(name: str, **fields) -> dict:
 
 def asking(*interrupts: dict) -> list[dict]:
     """A run that asks about calls of its own, or anything."""
-    given = {"title": "Bread", "priority": 2, "place": "work", "tags": ["a"]}
-    calls = [event for one in interrupts if "toolCallId" in one for event in begun(one["toolCallId"], "publish", given)]
+    called = [one["toolCallId"] for one in interrupts if "toolCallId" in one]
+    calls = [event for call_id in called for event in begun(call_id, "publish", {"title": "Bread"})]
     return [STARTED, *calls, waiting(*interrupts)]
 
 
+TITLE = {"type": "object", "properties": {"title": {"type": "string", "title": "Title"}}, "required": ["title"]}
 APPROVAL = {
     "type": "object",
-    "properties": {
-        "approved": {"type": "boolean"},
-        "reason": {"type": "string"},
-        "editedArgs": {
-            "type": "object",
-            "properties": {
-                "title": {"type": "string", "title": "Title"},
-                "priority": {"type": "integer", "maximum": 5},
-                "place": {"$ref": "#/$defs/Place"},
-                "tags": {"type": "array", "items": {"type": "string"}},
-            },
-            "required": ["title"],
-        },
-    },
+    "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}, "editedArgs": TITLE},
     "required": ["approved"],
-    "$defs": {"Place": {"enum": ["home", "work"], "title": "Place", "type": "string"}},
 }
 
 # As pydantic describes a model with these fields.

@@ -17,7 +17,7 @@ from assistant.models import Conversation as Thread
 from agui.stores.model import ModelConversationStore
 
 async def make(threads, user):
-    for name, turns, _ in threads:
+    for name, turns in threads:
         messages = [message for prompt, answer in turns for message in (
             ModelRequest(parts=[UserPromptPart(prompt)]), ModelResponse(parts=[TextPart(answer)]))]
         one = Conversation(conversation_id=name, messages=messages)
@@ -27,8 +27,8 @@ sessions = {}
 for name, (threads, password) in json.loads(GIVEN).items():
     user = get_user_model().objects.create_user(name, password=password)
     asyncio.run(make(threads, user))
-    for number, (thread, _, days) in enumerate(threads):
-        age = timedelta(days=days, minutes=number)
+    for number, (thread, _) in enumerate(threads):
+        age = timedelta(minutes=number)
         Thread.objects.filter(owner=user, thread_id=thread).update(updated_at=timezone.now() - age, unread=False)
     client = Client()
     client.force_login(user)
@@ -40,12 +40,11 @@ print(json.dumps(sessions))
 class Thread(NamedTuple):
     name: str
     turns: list[tuple[str, str]]
-    days: int = 0
-    """How old it is; of several, each is a minute older than the one before."""
 
 
 class Person(NamedTuple):
     threads: list[Thread]
+    """The newest first."""
     password: str | None = None
 
 

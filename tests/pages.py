@@ -258,23 +258,6 @@ def seen(page: Page, text: str) -> None:
         hear(page, text)
 
 
-def without_queue(page: Page) -> None:
-    """As in a project without the part `queue`: one message can wait, in the tab."""
-    remove = "document.querySelector('agui-chat')?.removeAttribute('data-queue')"
-    page.add_init_script(
-        f"new MutationObserver(() => {remove}).observe(document, {{ childList: true, subtree: true }})"
-    )
-    page.evaluate(remove)
-
-
-def lasting(page: Page) -> None:
-    """Let what is told or offered for some seconds stay: a test on a busy machine comes late."""
-    page.evaluate("""() => {
-        const start = window.setTimeout;
-        window.setTimeout = (done, ms, ...rest) => start(done, ms >= 2000 ? 2 ** 30 : ms, ...rest);
-    }""")
-
-
 def open_stream(page: Page):
     """Start a run whose events come when they are pushed."""
     page.locator("agui-chat").evaluate("""chat => {

@@ -7,17 +7,12 @@ import base64
 import json
 import os
 import re
-from collections.abc import Callable
 
 import pytest
 from page_events import (
     BOOKING,
-    FINISHED,
-    STARTED,
     answer_with,
     asking,
-    failed,
-    keep_thread,
     question,
     show_answer,
 )
@@ -29,12 +24,9 @@ from pages import (
     drawn,
     expect,
     finished,
-    first,
     hear,
-    hold,
     message_box,
     new_chat,
-    origin,
     runs_of,
     say,
     seen,
@@ -132,35 +124,6 @@ def test_approval_asks_with_the_tools_own_words_and_runs_once(chat):
     expect(message_box(chat)).to_be_focused()
 
 
-def expect_statuses(page: Page, *statuses: str) -> None:
-    cards = page.locator(".tool")
-    expect(cards).to_have_count(len(statuses))
-    for number, status in enumerate(statuses):
-        expect(cards.nth(number)).to_have_attribute("data-status", status)
-
-
-def test_several_questions_are_answered_in_one_request(scripted):
-    # A question beside a call that needs none.
-    say(scripted, "both")
-    expect_statuses(scripted, "success", "waiting")
-    scripted.get_by_role("button", name="Approve").click()
-    finished(scripted)
-    expect_statuses(scripted, "success", "success")
-    say(scripted, "delete twice")
-    expect(scripted.get_by_role("button", name="Approve")).to_have_count(2)
-    runs = runs_of(scripted)
-    scripted.get_by_role("button", name="Deny").first.click()
-    scripted.get_by_label("Reason").press("Enter")
-    expect(scripted.get_by_text("1 more to decide")).to_be_visible()
-    assert runs == []
-    scripted.get_by_role("button", name="Approve").last.click()
-    finished(scripted)
-    assert [[entry["payload"]["approved"] for entry in run["resume"]] for run in runs] == [[False, True]]
-    for _ in range(2):
-        expect_statuses(scripted, "success", "success", "denied", "success")
-        scripted.reload()
-
-
 def test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools(scripted):
     say(scripted, "once twice")
     cards = scripted.locator(".tool:visible")
@@ -196,27 +159,8 @@ def test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools(scripted):
 # --- Questions: what they ask and send is in tests/element/questions.test.mjs
 
 
-def ask(page: Page, *interrupts: dict) -> list[dict]:
-    """Say something that makes the agent ask, and then be content with the answers; what was sent."""
-    sent = answer_with(page, asking(*interrupts), [STARTED, FINISHED])
-    say(page, "hello")
-    expect(page.get_by_role("group", name=interrupts[0]["message"])).to_be_visible()
-    return sent
-
-
 def send_answer(page: Page) -> None:
     page.get_by_role("button", name="Send answer").click()
-
-
-def test_message_to_a_conversation_that_waits_is_given_back_with_its_files(chat):
-    answer_with(chat, [STARTED, failed("Answer first.", "interrupt_pending")])
-    keep_thread(chat, pending=[question("q")])
-    attached(chat, notes_txt=b"notes")
-    message_box(chat).fill("my words")
-    send_button(chat).click()
-    expect(chat.get_by_role("group", name="Question q?")).to_be_visible()
-    expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
-    expect(message_box(chat)).to_have_value("my words")
 
 
 # On how many lines the text of an element is.
@@ -234,7 +178,8 @@ def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(open_page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
     assert page.locator(".log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     new_chat(page)
-    ask(page, question("q", BOOKING), question("other"))
+    answer_with(page, asking(question("q", BOOKING), question("other")))
+    say(page, "hello")
     expect(page.get_by_text("Question q?")).to_be_in_viewport()
     expect(page.get_by_label("Guest")).to_be_in_viewport()
     # Two questions are two cards, with a gap between them.
@@ -251,73 +196,6 @@ def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(open_page):
     assert [cell.evaluate("e => getComputedStyle(e).textAlign") for cell in cells.all()][1:] == ["right", "center"]
     assert [cells.nth(index).evaluate(LINES) for index in range(2)] == [1, 1]
     assert cells.nth(2).evaluate(LINES) > 1
-
-
-# --- Skills
-
-
-# The user types on and presses Enter before the page is drawn again.
-TYPED_AT_ONCE = """input => {
-  input.setRangeText("?", 1, 1, "end");
-  input.dispatchEvent(new Event("input", { bubbles: true }));
-  input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
-}"""
-
-
-def test_palette_is_used_with_the_keyboard_even_if_it_comes_late(open_page, site):
-    page = open_page(None)
-    palette, skills = hold(page, re.compile(r"/palette[.\w]*\.js")), hold(page, "**/agent/skills/")
-    page.goto(site.url)
-    first(page, skills)
-    box, options = message_box(page), page.get_by_role("option")
-    shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
-    # Enter waits for the palette that it chooses from.
-    box.press_sequentially("/?")
-    loading = first(page, palette)
-    box.press("Enter")
-    loading.continue_()
-    expect(shortcuts).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(box).to_have_value("")
-    # The skills arrive when it is open.
-    box.press_sequentially("/")
-    expect(options).to_have_count(1)  # the page of shortcuts
-    first(page, skills).continue_()
-    expect(options.nth(1)).to_be_visible()
-    # Enter chooses from the list for the newest text.
-    box.evaluate(TYPED_AT_ONCE)
-    expect(shortcuts).to_be_visible()
-    page.keyboard.press("Escape")
-    box.press_sequentially("/keyb")
-    expect(options).to_have_count(1)
-    box.press("Enter")
-    expect(shortcuts).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(box).to_have_value("")
-    box.press_sequentially("/")
-    expect(page.get_by_role("listbox")).to_be_visible()
-    box.press("Escape")
-    expect(page.get_by_role("listbox")).to_be_hidden()
-    expect(box).to_have_value("/")
-    box.fill("")
-    box.press_sequentially("/")
-    expect(options).not_to_have_count(0)
-    box.press_sequentially("add")
-    expect(page.get_by_role("option", selected=True)).to_contain_text("/add_tasks")
-    box.press("Enter")
-    expect(page.get_by_role("listbox")).to_be_hidden()
-    selected = "input => input.value.slice(input.selectionStart, input.selectionEnd)"
-    assert box.evaluate(selected) == "{topic}"
-    expect(page.locator(".bubble")).to_have_count(0)
-    # A question mark shows the shortcuts if no input has the focus.
-    box.fill("")
-    box.press_sequentially("why?")
-    expect(box).to_have_value("why?")
-    box.blur()
-    page.keyboard.press("?")
-    expect(shortcuts).to_contain_text("Shift+Enter")
-    page.keyboard.press("Escape")
-    expect(shortcuts).to_have_count(0)
 
 
 # --- Files
@@ -345,18 +223,6 @@ def attached(page: Page, **files: bytes) -> None:
     attach(page, **files)
     for name in files:
         expect(chip(page, name.replace("_", "."))).to_have_attribute("data-status", "ready")
-
-
-def crawl(page: Page) -> Callable[[], None]:
-    """Slow uploads down, until what is answered is called."""
-    devtools = page.context.new_cdp_session(page)
-
-    def upload_at(bytes_per_second: int) -> None:
-        conditions = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_per_second}
-        devtools.send("Network.emulateNetworkConditions", conditions)
-
-    upload_at(CRAWLING)
-    return lambda: upload_at(-1)
 
 
 def send_button(page: Page):
@@ -459,16 +325,7 @@ PASTE = """(input, texts) => {
 }"""
 
 
-def test_files_are_refused_pasted_and_tried_again_if_they_were_lost(chat, tmp_path):
-    attach(chat, tool_exe=b"MZ\0\0\1")
-    expect(chip(chat, "tool.exe")).to_contain_text("This kind of file can't be read.")
-    expect(chat.locator(".tray [role=status]")).to_contain_text("tool.exe could not be attached: This kind")
-    message_box(chat).fill("go")
-    expect(send_button(chat)).to_be_disabled()
-    expect(chip(chat, "tool.exe").get_by_role("button")).to_have_count(1)
-    chat.get_by_role("button", name="Remove tool.exe").click()
-    expect(send_button(chat)).to_be_enabled()
-    expect(message_box(chat)).to_be_focused()
+def test_files_are_pasted_and_tried_again_if_they_were_lost(chat):
     ready = chat.locator(".tray .file[data-status=ready]")
     is_text = message_box(chat).evaluate(PASTE, {"text/plain": "cells", "text/html": "<table>"})  # an office program's
     assert is_text
@@ -477,14 +334,6 @@ def test_files_are_refused_pasted_and_tried_again_if_they_were_lost(chat, tmp_pa
     for count, texts in enumerate([{}, {"text/plain": "pasted.txt"}], start=1):  # a picture, and a file manager's file
         assert not message_box(chat).evaluate(PASTE, texts)
         expect(ready).to_have_count(count)
-    # A file over the limit is not even sent.
-    limit = int(chat.locator("agui-chat").get_attribute("data-max-upload-bytes"))
-    uploads = asked(chat, "/attachments/")
-    with (tmp_path / "big.pdf").open("wb") as big:
-        big.truncate(limit + 1)
-    chat.locator("input[type=file]").set_input_files(tmp_path / "big.pdf")
-    expect(chip(chat, "big.pdf")).to_contain_text("at most 10.5 MB")
-    assert uploads == []
     chat.route("**/agent/attachments/", lambda route: route.abort(), times=1)
     attach(chat, notes_txt=b"notes")
     expect(chip(chat, "notes.txt")).to_contain_text("connection to the server was lost")
@@ -495,15 +344,14 @@ def test_files_are_refused_pasted_and_tried_again_if_they_were_lost(chat, tmp_pa
 
 
 def test_progress_is_told_and_a_message_waits_for_its_files(chat):
-    hurry = crawl(chat)
+    devtools = chat.context.new_cdp_session(chat)
+
+    def upload_at(bytes_per_second: int) -> None:
+        conditions = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_per_second}
+        devtools.send("Network.emulateNetworkConditions", conditions)
+
+    upload_at(CRAWLING)
     runs = runs_of(chat)
-    # To remove a file stops its upload.
-    attach(chat, big_pdf=BIG)
-    expect(chat.get_by_role("progressbar")).not_to_have_js_property("value", 0)
-    with chat.expect_event("requestfailed") as failed:
-        chat.get_by_role("button", name="Remove big.pdf").press("Enter")
-    assert failed.value.failure == "net::ERR_ABORTED"
-    expect(chat.locator(".tray .file")).to_have_count(0)
     message_box(chat).fill("wait for it")
     chat.evaluate("""() => {
         window.seen = [];
@@ -521,7 +369,7 @@ def test_progress_is_told_and_a_message_waits_for_its_files(chat):
     expect(send_button(chat)).to_have_attribute("title", re.compile("Wait for the files"))
     message_box(chat).press("Enter")
     chat.wait_for_function("() => new Set(seen.filter((value) => value > 0 && value < 1)).size > 2")
-    hurry()
+    upload_at(-1)
     expect(chip(chat, "big.pdf")).to_have_attribute("data-status", "ready")
     expect(chat.get_by_role("progressbar")).to_have_count(0)
     expect(chat.locator(".tray [role=status]")).to_have_text("big.pdf is attached.")
@@ -531,47 +379,6 @@ def test_progress_is_told_and_a_message_waits_for_its_files(chat):
     expect(message_box(chat)).to_have_value("wait for it")
     message_box(chat).press("Enter")
     expect(sent_file(chat, "big.pdf")).to_be_visible()
-
-
-@pytest.mark.nightly
-def test_what_the_server_says_of_a_file_is_told(chat):
-    def refuse(**answer) -> None:
-        chat.route("**/agent/attachments/", lambda route: route.fulfill(status=413, **answer), times=1)
-        attach(chat, big_pdf=b"%PDF-")
-
-    ours = {"json": {"error": "too_large", "message": "At most 5 bytes."}}
-    of_a_proxy = {"body": "<h1>413</h1>", "content_type": "text/html"}
-    for answer, reason in ((ours, "At most 5 bytes."), (of_a_proxy, re.compile("too large.$"))):
-        refuse(**answer)
-        expect(chip(chat, "big.pdf")).to_contain_text(reason)
-        expect(chat.get_by_role("button", name="Try big.pdf again")).to_have_count(0)
-        chat.get_by_role("button", name="Remove big.pdf").click()
-    chat.locator("agui-chat").evaluate("e => { e.getHeaders = () => ({}); }")
-    attach(chat, notes_txt=b"notes")
-    expect(chip(chat, "notes.txt")).to_contain_text("CSRF token is missing")
-    chat.locator("agui-chat").evaluate("e => { delete e.getHeaders; }")
-    with chat.expect_response("**/agent/attachments/") as uploaded:
-        chat.get_by_role("button", name="Try notes.txt again").click()
-    expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
-    # One that is gone.
-    hear(chat, "list tasks")
-    token = chat.evaluate("document.querySelector('agui-chat').getHeaders()")
-    chat.request.delete(origin(chat) + uploaded.value.json()["url"], headers=token | {"Referer": chat.url})
-    sent_file(chat, "notes.txt").click()
-    expect(chat.locator(".user .file").get_by_text("There is no such attachment.")).to_be_visible()
-
-
-@pytest.mark.nightly
-def test_removing_a_file_deletes_what_was_uploaded(chat):
-    with chat.expect_response("**/agent/attachments/") as uploaded:
-        attached(chat, one_txt=b"one")
-    attached(chat, two_txt=b"two")
-    url = origin(chat) + uploaded.value.json()["url"]
-    assert chat.request.get(url).status == 200
-    with chat.expect_response(lambda response: response.request.method == "DELETE"):
-        chat.get_by_role("button", name="Remove one.txt").click()
-    assert chat.request.get(url).status == 404
-    expect(chat.get_by_role("button", name="Remove two.txt")).to_be_focused()
 
 
 @pytest.mark.nightly
@@ -593,22 +400,6 @@ def test_files_go_up_and_down_with_a_token_alone_and_not_for_who_is_signed_out(c
     with chat.expect_download() as download:
         sent_file(chat, "notes.txt").click()
     assert download.value.path().read_bytes() == b"notes"
-
-
-@pytest.mark.nightly
-def test_files_fit_on_a_phone(open_page):
-    page = open_page(viewport={"width": 380, "height": 780})
-    name = f"{'a very long name of a file ' * 5}.txt"
-    page.locator("input[type=file]").set_input_files([{"name": name, "mimeType": "", "buffer": b"x"}])
-    expect(chip(page, "a very long name")).to_have_attribute("data-status", "ready")
-    for kind in ("tray", "user"):
-        files = page.locator(f".{kind} .files")
-        expect(files.locator(".file")).to_be_in_viewport(ratio=1)
-        assert files.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-        assert page.evaluate("document.documentElement.scrollWidth") <= 380
-        if kind == "tray":
-            hear(page, "list tasks")
-            page.locator(".user .file").scroll_into_view_if_needed()
 
 
 # --- What goes wrong

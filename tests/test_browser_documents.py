@@ -1,9 +1,9 @@
 """Documents beside the conversation: the panel, its versions and its place, and what a document may not do."""
 
 import base64
-import json
 import re
 
+import page_events
 import pytest
 from page_events import FINISHED, begun, ended
 from pages import Page, Route, drawn, expect, message_box, new_chat, open_stream
@@ -17,13 +17,18 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgG
 
 def shown(number: int, *pieces: str, **content: object) -> dict:
     document = {"id": "report", "title": "Report", "kind": "markdown", "text": pieces}
-    about = {"messageId": f"d{number}", "activityType": "document"}
-    return {"type": "ACTIVITY_SNAPSHOT", "content": document | content, **about}
+    return page_events.shown("document", document | content, f"d{number}")
 
 
 def more(number: int, text: str) -> dict:
-    patch = [{"op": "add", "path": "/text/-", "value": text}]
-    return {"type": "ACTIVITY_DELTA", "messageId": f"d{number}", "activityType": "document", "patch": patch}
+    return page_events.changed("document", "/text/-", text, op="add", message_id=f"d{number}")
+
+
+def keep_thread(page: Page, thread_id: str, *documents: dict) -> None:
+    """Let the server have a conversation with these documents."""
+    about = {"role": "activity", "activityType": "document"}
+    messages = [{"id": event["messageId"], "content": event["content"]} | about for event in documents]
+    page_events.keep_thread(page, {"id": "u", "role": "user", "content": "Write"}, *messages, thread_id=thread_id)
 
 
 def panel(page: Page):
@@ -147,27 +152,6 @@ def test_readers_resize_copy_and_save(chat):
     expect(panel(chat).get_by_role("button", name="Close")).to_be_hidden()
 
 
-def test_a_printed_document_has_one_title(chat):
-    push = open_stream(chat)
-    push(*begun("c"), shown(1, "# The report\n\nWords"), ended("c"))
-    expect(panel(chat).locator(".prose h1")).to_be_visible()
-    chat.emulate_media(media="print")
-    expect(panel(chat).get_by_role("heading")).to_have_text("The report")
-    push(*begun("d"), shown(2, "Words", title="Second"), ended("d"))
-    expect(panel(chat).get_by_role("heading")).to_have_text("Second")
-
-
-def keep_thread(page: Page, thread_id: str, *documents: dict) -> None:
-    """Let the server have a conversation with these documents."""
-    messages = [{"id": "u", "role": "user", "content": "Write"}]
-    for event in documents:
-        about = {"activityType": "document", "content": event["content"]}
-        messages.append({"id": event["messageId"], "role": "activity", **about})
-    thread = {"thread_id": thread_id, "messages": messages, "state": {}, "pending": [], "running": False}
-    answer = {"body": json.dumps(thread), "content_type": "application/json"}
-    page.route(f"**/agent/threads/{thread_id}/", lambda route: route.fulfill(**answer))
-
-
 def test_documents_come_back_and_cover_a_small_chat(chat):
     keep_thread(chat, "t1", shown(1, "One"), shown(2, "Two"))
     keep_thread(chat, "t2", shown(3, "Of another conversation"))
@@ -208,32 +192,6 @@ def test_documents_come_back_and_cover_a_small_chat(chat):
     chat.locator("agui-chat").evaluate("chat => chat.open('t2')")
     expect(card(chat, "Report")).to_have_attribute("aria-expanded", "false")
     expect(panel(chat)).to_have_count(0)
-
-
-def test_a_document_closed_by_its_card_stays_closed_in_this_turn(chat):
-    push = open_stream(chat)
-    push(*begun("c"), shown(1, "One"))
-    expect(panel(chat)).to_be_visible()
-    card(chat, "Report").click()
-    push(shown(2, "Two"))
-    expect(card(chat, "Report").last).to_contain_text("Version 2")
-    expect(panel(chat)).to_have_count(0)
-
-
-def test_a_version_that_is_gone_before_the_panel_has_come_is_not_shown(chat):
-    errors: list[str] = []
-    held: list[Route] = []
-    chat.on("pageerror", lambda error: errors.append(str(error)))
-    chat.route(re.compile(r"agui_documents/panel[.\w]*js$"), lambda route: held.append(route))
-    push = open_stream(chat)
-    with chat.expect_request(re.compile(r"agui_documents/panel")):
-        push(*begun("c"), shown(1, "One"))
-    other = {"id": "d2", "role": "activity", "activityType": "document", "content": shown(2, "Two")["content"]}
-    push({"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "u", "role": "user", "content": "Write"}, other]})
-    expect(card(chat, "Report")).to_have_count(1)
-    held[0].continue_()
-    expect(panel(chat).locator(".prose")).to_have_text("Two")
-    assert errors == []
 
 
 def test_the_open_document_is_kept_as_the_open_conversation_is(chat):

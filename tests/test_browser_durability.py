@@ -27,7 +27,6 @@ from pages import (
     stored,
     stored_texts,
     thread_id,
-    without_queue,
 )
 
 pytestmark = pytest.mark.browser
@@ -175,7 +174,7 @@ def test_run_is_followed_through_sleep_and_a_time_without_network(new_page, scri
     proxy.close()
 
 
-def test_message_that_was_lost_or_arrived_unseen_is_sent_once(chat):
+def test_message_that_was_lost_is_sent_once(chat):
     chat.context.set_offline(True)
     say(chat, "list tasks")
     expect(chat.get_by_role("alert")).to_contain_text("connection to the server was lost")
@@ -184,19 +183,6 @@ def test_message_that_was_lost_or_arrived_unseen_is_sent_once(chat):
     finished(chat)
     expect(chat.get_by_role("alert")).to_have_count(0)
     assert stored_texts(chat, "user") == ["list tasks"]
-    new_chat(chat)
-
-    def deliver_and_drop(route: Route) -> None:
-        route.fetch()
-        route.abort()
-
-    chat.route("**/agent/", deliver_and_drop, times=1)
-    say(chat, "hello")
-    chat.get_by_role("button", name="Try again").click()
-    finished(chat)
-    expect(chat.locator(".assistant").first).to_be_visible()
-    assert stored_texts(chat, "user") == ["hello"]
-    assert bubbles(chat).all_inner_texts() == ["hello"]
 
 
 # --- Other tabs
@@ -243,32 +229,11 @@ def test_tab_follows_versions_titles_runs_and_deletion_in_another(tabs, go_on):
         expect(page).not_to_have_url(re.compile("thread="))
 
 
-def elsewhere(new_page, page: Page) -> Page:
-    """The same thread in another browser, which no message of a tab reaches."""
-    other = new_page(page.url, storage_state=page.context.storage_state())
-    expect(bubbles(other).first).to_be_visible()
-    return other
-
-
-def test_message_to_a_busy_thread_waits_and_is_sent(new_page, scripted, go_on):
-    hear(scripted, "hello")
-    other = elsewhere(new_page, scripted)
-    message_box(other).fill("me too")
-    say(scripted, "slow")
-    expect(scripted.locator(".assistant .prose").nth(1)).to_contain_text("word1")
-    with other.expect_response(lambda response: response.status == 409):
-        message_box(other).press("Enter")
-    expect(other.locator(".assistant .prose").nth(1)).to_contain_text("word1")
-    expect(other.get_by_text("me too")).to_be_visible()
-    go_on()
-    expect(other.locator(".assistant .prose")).to_have_count(3)
-    finished(other)
-    assert stored_texts(other, "user") == ["hello", "slow", "me too"]
-
-
 def test_page_that_was_away_shows_what_was_said_elsewhere(new_page, scripted):
     hear(scripted, "hello")
-    other = elsewhere(new_page, scripted)
+    # Another browser, which no message of a tab reaches.
+    other = new_page(scripted.url, storage_state=scripted.context.storage_state())
+    expect(bubbles(other)).to_have_text("hello")
     hear(scripted, "news")
     other.evaluate(A_MINUTE_LATER)
     expect(bubbles(other)).to_have_text(["hello", "news"])
@@ -331,10 +296,10 @@ def test_session_that_ends_is_noticed_by_all_tabs_and_gives_the_words_back(tabs)
         nothing_is_kept(page)
 
 
-# --- Stop and queue
+# --- Stop
 
 
-def test_stop_before_the_first_event_and_a_retry_that_answers_nothing_anew(scripted, go_on):
+def test_stop_before_the_first_event_counts(scripted):
     held = hold(scripted, "**/agent/")
     say(scripted, "slow")
     scripted.get_by_role("button", name="Stop").click()
@@ -342,32 +307,3 @@ def test_stop_before_the_first_event_and_a_retry_that_answers_nothing_anew(scrip
     expect(scripted.get_by_text("Stopped.")).to_be_visible()
     assert "end." not in "".join(answers(scripted))
     assert stored(scripted)["running"] is False
-    scripted.unroute("**/agent/")
-    # The connection to a run is lost for good, and the user tries again.
-    new_chat(scripted)
-    say(scripted, "slow")
-    expect(scripted.locator(".assistant .prose")).to_contain_text("word3")
-    runs = runs_of(scripted)
-    session(scripted, "session.close(); session.fail({ code: 'connection_lost' })")
-    expect(scripted.get_by_role("toolbar", name="This answer")).to_be_visible()  # the button moves no more
-    scripted.get_by_role("button", name="Try again").click()
-    go_on()
-    expect(scripted.locator(".assistant .prose")).to_contain_text("end.")
-    assert answers(scripted) == [SLOW_ANSWER]
-    assert runs == []
-
-
-def test_queued_message_is_sent_when_the_run_has_ended(scripted, go_on):
-    without_queue(scripted)
-    runs = runs_of(scripted)
-    say(scripted, "slow")
-    expect(scripted.locator(".assistant .prose")).to_contain_text("word1")
-    say(scripted, "after that")
-    assert not session(scripted, "return session.send('a third one')")
-    scripted.reload()
-    go_on()
-    expect(scripted.locator(".assistant .prose")).to_have_count(2)
-    finished(scripted)
-    assert stored_texts(scripted, "user") == ["slow", "after that"]
-    assert len(runs) == 2
-    nothing_is_kept(scripted)

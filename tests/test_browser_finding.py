@@ -1,17 +1,18 @@
-"""What users find: conversations by their words, words in a conversation, and all that the chat can do."""
+"""What users find: conversations by their words, and words in a conversation, in a real Chromium.
 
-import json
+More of it is in tests/element/finding.test.mjs.
+"""
+
 import re
 from collections.abc import Callable
 
 import pytest
 from page_threads import Person, Thread, make_people
-from pages import Page, Route, drawn, expect, first, hear, hold, message_box
+from pages import Page, Route, expect, hear, message_box
 from servers import LiveProject
 
 pytestmark = pytest.mark.browser
 
-ACTIVE = "() => document.querySelector('agui-chat').shadowRoot.activeElement"
 HIGHLIGHTED = "name => [...(CSS.highlights.get(name) ?? [])].map(String)"
 
 
@@ -34,11 +35,6 @@ def finder(new_page: Callable[..., Page], site: LiveProject, finder_session: str
     page.goto(site.url)
     expect(message_box(page)).to_be_visible()
     return page
-
-
-def open_thread(page: Page, thread: str, text: str) -> None:
-    page.evaluate("id => document.querySelector('agui-chat').openThread(id)", thread)
-    expect(page.locator(".messages")).to_contain_text(text)
 
 
 def test_a_found_conversation_opens_at_its_message(finder: Page):
@@ -71,7 +67,8 @@ def changed(route: Route, **values: object) -> None:
 
 
 def test_words_are_found_in_all_messages_of_the_open_conversation(finder: Page):
-    open_thread(finder, "long", "Question 59")
+    finder.evaluate("() => document.querySelector('agui-chat').openThread('long')")
+    expect(finder.locator(".messages")).to_contain_text("Question 59")
     assert finder.locator(".message", has_text="harbour ferry").count() == 0
     field, status = finder.get_by_role("search").get_by_role("searchbox"), finder.locator(".find [role=status]")
     message_box(finder).focus()
@@ -88,96 +85,10 @@ def test_words_are_found_in_all_messages_of_the_open_conversation(finder: Page):
     field.fill("harbour ferry leaves")
     expect(status).to_have_text("1 of 1")
     assert finder.evaluate(HIGHLIGHTED, "agui-found-current") == ["harbour ferry leaves"]
-    field.fill("**")
-    expect(status).to_have_text("Nothing found")
-    field.fill("ferry")
-    finder.keyboard.press("Shift+Enter")
-    finder.get_by_role("button", name="Next match").click()
-    finder.get_by_role("button", name="Next match").click()
-    expect(status).to_have_text("2 of 3")
-    # A second Ctrl+F is the browser's.
-    field.focus()
-    finder.evaluate("""() => addEventListener("keydown", (event) => {
-        if (event.key === "f") window.last = event;
-    }, { capture: true })""")
-    finder.keyboard.press("Control+f")
-    assert finder.evaluate("() => window.last.defaultPrevented") is False
     finder.keyboard.press("Escape")
     expect(field).to_have_count(0)
     expect(message_box(finder)).to_be_focused()
     assert not finder.evaluate("() => CSS.highlights.has('agui-found')")
-    # The lists behind "/" and Ctrl+K open the search, too.
-    message_box(finder).press_sequentially("/find")
-    finder.get_by_role("option", name="Find in this conversation").click()
-    expect(field).to_be_focused()
-    expect(message_box(finder)).to_have_value("")
-    finder.keyboard.press("Escape")
-    finder.keyboard.press("Control+k")
-    finder.get_by_role("combobox").fill("find in")
-    finder.keyboard.press("Enter")
-    expect(field).to_be_focused()
-
-
-def test_one_list_has_everything(finder: Page):
-    message_box(finder).focus()
-    finder.keyboard.press("Control+k")
-    box, options = finder.get_by_role("combobox"), finder.get_by_role("option")
-    expect(box).to_be_focused()
-    # Recent conversations come first.
-    expect(options.first).to_contain_text("Weekly report")
-    active = options.and_(finder.locator(f"#{box.get_attribute('aria-activedescendant')}"))
-    expect(active).to_have_attribute("aria-selected", "true")
-    for name in ("New chat", "Go to the input", "List of conversations", "/add_tasks"):
-        expect(options.filter(has_text=name)).to_have_count(1)
-    expect(options.filter(has_text="Find in this")).to_have_count(0)  # Nothing is open.
-    finder.keyboard.press("Escape")
-    expect(box).to_have_count(0)
-    expect(message_box(finder)).to_be_focused()
-    # What is found comes below commands, and an answer that comes late changes nothing.
-    held = hold(finder, re.compile(r"threads/\?q=lent"))
-    finder.keyboard.press("Control+k")
-    box.fill("lent")
-    late = first(finder, held)
-    box.fill("ferry six")
-    expect(options).to_have_count(1)
-    late.continue_()
-    expect(options.locator("mark").last).to_have_text("six")
-    expect(options).to_have_count(1)
-    finder.keyboard.press("Enter")
-    expect(finder.locator(".message.assistant:focus")).to_contain_text("That FERRY leaves at six")
-    # A skill, with the keyboard alone.
-    finder.keyboard.press("Control+k")
-    box.fill("add several")
-    expect(options.first).to_contain_text("/add_tasks")
-    finder.keyboard.press("Enter")
-    expect(message_box(finder)).to_have_value(re.compile("{topic}"))
-    # A new chat, and back to the input, from anywhere.
-    finder.keyboard.press("Alt+Shift+N")
-    expect(finder.locator(".message")).to_have_count(0)
-    finder.locator(".log").focus()
-    finder.keyboard.press("/")
-    expect(message_box(finder)).to_be_focused()
-    expect(message_box(finder)).not_to_have_value(re.compile("/$"))
-    # A key that the page has handled, or that is pressed elsewhere in it, is none of the chat's.
-    finder.evaluate("""() => {
-        const field = document.body.appendChild(document.createElement("input"));
-        field.focus();
-    }""")
-    finder.keyboard.press("Control+k")
-    finder.evaluate("() => document.activeElement.remove()")
-    finder.evaluate("() => document.querySelector('agui-chat').focus()")
-    finder.evaluate("""() => document.addEventListener("keydown", (event) => {
-        if (!window.isOver) event.preventDefault();
-    }, { capture: true })""")
-    finder.keyboard.press("Control+k")
-    drawn(finder)
-    expect(box).to_have_count(0)
-    finder.evaluate("() => (window.isOver = true)")
-    # The server refuses, and the rest of the list still serves.
-    finder.route("**/agent/threads/?*", lambda route: route.fulfill(status=500, body=json.dumps({})))
-    finder.keyboard.press("Control+k")
-    expect(finder.locator(".commands [role=status]")).to_have_text("The conversations could not be searched.")
-    expect(options.filter(has_text="New chat")).to_have_count(1)
 
 
 def test_a_title_of_the_model_is_shown_when_it_comes(chat: Page):

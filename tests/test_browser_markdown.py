@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from page_events import FINISHED, begun_text, chunk, show_answer
+from page_events import FINISHED, chunk, show_answer
 from pages import Page, asked, expect, finished, new_chat, open_stream
 
 pytestmark = pytest.mark.browser
@@ -121,28 +121,6 @@ def test_no_text_can_do_anything(lab, site):
 CODE = '```python\n@route("/a")\ndef f(x):  # about it\n    return "text" + str(1)' + " + x" * 60 + "\n```"
 
 
-@pytest.mark.nightly
-def test_code_in_forced_colours_has_those_of_the_system(open_page):
-    """Words of a language and what a change removes then differ by their shape."""
-    page = open_page(forced_colors="active")
-    show_answer(page, CODE + "\n\n```diff\n-old\n+new\n```")
-    expect(page.locator(".code .removed")).to_be_visible()
-    expect(page.locator(".code .keyword").first).to_be_visible()
-    looks = page.locator(".code code").evaluate_all("""codes => {
-        const system = document.body.appendChild(document.createElement("p"));
-        system.style = "background: Canvas; color: CanvasText; forced-color-adjust: none";
-        const own = ({ color, forcedColorAdjust }) => `${color} ${forcedColorAdjust}`;
-        const { backgroundColor, color } = getComputedStyle(system);
-        const all = codes.flatMap((code) => [code, ...code.children]).map((one) => own(getComputedStyle(one)));
-        const behind = getComputedStyle(codes[0].closest(".panel")).backgroundColor;
-        return { all: [...new Set(all)], behind, expected: `${color} auto`, canvas: backgroundColor };
-    }""")
-    assert looks["all"] == [looks["expected"]]
-    assert looks["behind"] == looks["canvas"]
-    assert page.locator(".code .keyword").first.evaluate("one => getComputedStyle(one).fontWeight") == "700"
-    assert page.locator(".code .removed").evaluate("one => getComputedStyle(one).textDecorationLine") == "line-through"
-
-
 ROWS = ["**b** | $1,200.00", "**a** | $90.00", "**=1+1** | -$3", "**d** |", "**c** | $5.50"] + [
     f"**{name}** | $7{number}" for number, name in enumerate("efghi")
 ]
@@ -189,7 +167,6 @@ $$
 - 0
 $$
 """
-WIDE = r"\[ " + " + ".join(f"x_{{{number}}}" for number in range(60)) + r" \]"
 
 
 def test_code_has_a_colour_for_each_kind_of_word_and_wraps(chat):
@@ -234,40 +211,6 @@ def test_formulas_are_drawn_with_their_source_and_prices_stay(chat):
         return Math.abs(bottoms[0] - bottoms[1]);
     }""")
     assert line < 8
-
-
-@pytest.mark.nightly
-def test_a_formula_stays_while_the_answer_grows(chat):
-    push = open_stream(chat)
-    push(*begun_text("So $x_1$ and"))
-    formula = chat.locator(".prose math")
-    expect(formula).to_have_count(1)
-    formula.evaluate("math => void (window.drawn = math)")
-    push(begun_text(" then $\\frac{a")[1])
-    expect(chat.locator(".prose p")).to_contain_text("then")
-    expect(chat.locator(".prose code")).to_have_count(1)
-    assert "$" not in chat.locator(".prose").inner_text()
-    push(begun_text("}{b}$ too.")[1])
-    expect(formula).to_have_count(2)
-    push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, FINISHED)
-    finished(chat)
-    assert formula.first.evaluate("math => math === window.drawn")
-
-
-@pytest.mark.nightly
-def test_a_wide_formula_scrolls_by_keyboard_on_a_phone(open_page):
-    page = open_page(viewport={"width": 380, "height": 700})
-    show_answer(page, f"{WIDE}\n\nAnd ${WIDE[3:-3]}$, but $y$.")
-    boxes = page.locator(".formula")
-    expect(boxes).to_have_count(3)
-    for box in boxes.all()[:2]:
-        expect(box).to_have_attribute("tabindex", "0")
-        assert box.evaluate("box => box.getBoundingClientRect().right <= innerWidth")
-        box.focus()
-        page.keyboard.press("ArrowRight")
-        page.wait_for_function("box => box.scrollLeft > 0", arg=box.element_handle())
-    assert boxes.last.get_attribute("tabindex") is None
-    assert page.locator(".log").evaluate("log => log.scrollWidth <= log.clientWidth")
 
 
 # --- Directions

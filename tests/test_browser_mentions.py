@@ -1,15 +1,14 @@
-"""Records that the user mentions with @: chosen in each way, and known to the run.
+"""Records that the user mentions with @: chosen with the keyboard, and known to the run.
 
 When they are searched for, and what is told, is in tests/element/mentions.test.mjs.
 """
 
-import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from pages import PHONE, Page, asked, drawn, expect, finished, message_box
+from pages import Page, expect, finished, message_box
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.browser
@@ -82,13 +81,6 @@ def listed(page: Page):
     return page.get_by_role("listbox", name="Records")
 
 
-def mention(page: Page, typed: str) -> None:
-    write(page, typed)
-    expect(listed(page)).to_be_visible()
-    message_box(page).press("Enter")
-    expect(listed(page)).to_be_hidden()
-
-
 def test_record_is_mentioned_by_keyboard_and_the_agent_knows_which(page):
     write(page, "Finish @")
     options = listed(page).get_by_role("option")
@@ -112,67 +104,3 @@ def test_record_is_mentioned_by_keyboard_and_the_agent_knows_which(page):
     expect(page.locator(".bubble")).to_have_text("Finish @Buy bread and @Call <b>Ada</b>")
     finished(page)
     expect(page.locator(".assistant .prose")).to_contain_text("known: Buy bread, Call")
-
-
-@pytest.mark.nightly
-def test_mention_lasts_through_reloads_an_edit_and_another_answer(page):
-    mention(page, "See @milk")
-    mention(page, "and @bread")
-    # A draft keeps them, too.
-    with page.expect_response(re.compile(r"/mentions[.\w]*\.js")):
-        page.reload()
-    expect(message_box(page)).to_have_value("See @Buy milk and @Buy bread ")
-    drawn(page)
-    message_box(page).press("Enter")
-    finished(page)
-    expect(page.locator(".assistant .prose")).to_have_text("known: Buy milk, Buy bread")
-    page.reload()
-    page.get_by_role("button", name="Answer again").click()
-    finished(page)
-    expect(page.locator(".assistant .prose:visible")).to_have_text("known: Buy milk, Buy bread")
-    page.get_by_role("button", name="Edit the message").click()
-    page.locator(".editor textarea").fill("Only @Buy bread")
-    page.locator(".editor textarea").press("Enter")
-    finished(page)
-    expect(page.locator(".assistant .prose:visible")).to_have_text("known: Buy bread")
-    # A name that nobody has chosen is only a text.
-    write(page, "See @Buy milk")
-    expect(listed(page)).to_be_visible()
-    message_box(page).press("Escape")
-    expect(listed(page)).to_be_hidden()
-    message_box(page).press("Enter")
-    expect(page.locator(".bubble").last).to_have_text("See @Buy milk")
-    finished(page)
-    expect(page.locator(".assistant .prose:visible").last).to_have_text("known:")
-
-
-@pytest.mark.nightly
-def test_finger_chooses_in_the_middle_of_a_text(new_page, mentioning, signed_in):
-    page = new_page(mentioning.url, storage_state=signed_in, **PHONE)
-    message_box(page).fill("See  today")
-    message_box(page).tap()
-    message_box(page).evaluate("input => input.setSelectionRange(4, 4)")
-    write(page, "@milk")
-    listed(page).get_by_role("option").tap()
-    expect(message_box(page)).to_have_value("See @Buy milk today")
-    assert message_box(page).evaluate("input => input.selectionStart") == len("See @Buy milk")
-    page.get_by_role("button", name="Send", exact=True).tap()
-    finished(page)
-    expect(page.locator(".assistant .prose")).to_have_text("known: Buy milk")
-
-
-def test_without_a_search_nothing_is_loaded(chat):
-    chat.clock.install()
-    loaded = asked(chat, "palette|mentions")
-    write(chat, "See @buy")
-    chat.clock.run_for(1000)  # longer than a search waits for the next letter
-    drawn(chat)
-    assert loaded == []
-    message_box(chat).fill("")
-    write(chat, "/?")
-    message_box(chat).press("Enter")
-    shortcuts = chat.get_by_role("dialog", name="Keyboard shortcuts")
-    expect(shortcuts).to_be_visible()
-    expect(shortcuts.get_by_text("Mention a record")).to_have_count(0)
-    assert not [url for url in loaded if "mentions" in url]
-    assert json.loads(chat.evaluate("async () => (await fetch('/agent/mentions/?q=')).text()")) == {"mentions": []}

@@ -61,6 +61,21 @@ def move(page: Page, start: tuple[float, float], end: tuple[float, float], *, he
     touch("touchEnd")
 
 
+def test_phone_keeps_its_keyboard_down(open_page):
+    page = open_page(**PHONE)
+    expect(page.locator(".chip").first).to_be_visible()
+    page.get_by_role("button", name="New chat").first.tap()
+    expect(message_box(page)).not_to_be_focused()
+    page.get_by_role("button", name="Conversations", exact=True).tap()
+    expect(page.get_by_role("searchbox")).not_to_be_focused()
+    expect(page.get_by_role("dialog", name="Conversations")).to_be_focused()
+    page.get_by_role("button", name="Close").first.tap()
+    page.get_by_role("button", name="Skills").tap()
+    expect(message_box(page)).not_to_be_focused()
+    page.get_by_role("option").first.tap()
+    expect(page.locator(".bubble")).to_have_count(1)
+
+
 def test_titles_have_the_row_and_one_menu_has_all_that_users_do(phone):
     open_list(phone)
     expect(row(phone, TITLE).get_by_role("button")).to_have_count(1)

@@ -6,14 +6,10 @@ import pytest
 from pages import (
     PHONE,
     Page,
-    Route,
     expect,
     finished,
-    first,
     message_box,
-    new_chat,
     say,
-    stored,
     stored_texts,
 )
 
@@ -226,39 +222,7 @@ def test_messages_of_a_run_that_ends_badly_are_kept_and_offered(page, go_on, scr
     assert stored_texts(page, "user")[1:] == ["one", "two"]
 
 
-def test_message_can_stop_the_run_and_take_its_place(page, go_on):
-    begin(page, "slow")
-    write(page, "later")
-    message_box(page).fill("now")
-    button(page, "Stop and send").click()
-    expect(page.locator(".assistant .prose").filter(has_text="Read: now.")).to_be_visible()
-    # What had waited follows it.
-    expect(page.locator(".assistant .prose").last).to_have_text("Read: later.")
-    finished(page)
-    expect(bubbles(page)).to_have_text(["queue slow", "now", "later"])
-    expect(rows(page)).to_have_count(0)
-
-
-def test_message_without_a_network_is_kept_and_sent_once(page, go_on):
-    begin(page, "slow")
-    page.route("**/messages/", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
-    message_box(page).fill("one")
-    message_box(page).press("Enter")
-    note = page.locator(".waiting-head")
-    expect(note).to_contain_text("Not sent yet, and kept here")
-    page.reload()
-    expect(texts(page)).to_have_text(["one"])
-    page.unroute("**/messages/")
-    page.evaluate("dispatchEvent(new Event('online'))")
-    expect(page.locator(".waiting-rows > .unsent")).to_have_count(0)
-    expect(note).to_be_hidden()
-    go_on()
-    expect(page.locator(".assistant .prose").last).to_have_text("Read: one.")
-    finished(page)
-    assert stored_texts(page, "user") == ["queue slow", "one"]
-
-
-def test_no_more_wait_than_may_and_none_where_the_server_keeps_none(page, go_on):
+def test_no_more_wait_than_may(page):
     begin(page, "slow")
     write(page, *(f"m{number}" for number in range(10)))
     message_box(page).fill("one too many")
@@ -268,20 +232,6 @@ def test_no_more_wait_than_may_and_none_where_the_server_keeps_none(page, go_on)
     box, head = page.locator(".waiting-panel").bounding_box(), page.locator(".composer-box").bounding_box()
     assert box["height"] < 300
     assert box["y"] + box["height"] <= head["y"] + 2
-    page.get_by_role("button", name="Stop", exact=True).click()
-    expect(page.get_by_text("Stopped.", exact=True)).to_be_visible()
-    # A server that has stopped to keep messages: the tab keeps one.
-    message_box(page).fill("")
-    new_chat(page)
-    page.route("**/messages/", lambda route: route.fulfill(status=404, json={"error": "not_found"}))
-    begin(page, "slow")
-    message_box(page).fill("one")
-    message_box(page).press("Enter")
-    expect(page.locator(".queued")).to_contain_text("one")
-    expect(rows(page)).to_have_count(0)
-    go_on()
-    expect(page.locator(".assistant .prose").last).to_have_text("Read: one.")
-    finished(page)
 
 
 def test_message_beside_an_open_question_is_the_answer_and_what_waits_follows(page, go_on):
@@ -296,56 +246,3 @@ def test_message_beside_an_open_question_is_the_answer_and_what_waits_follows(pa
     expect(page.locator(".assistant .prose").last).to_have_text("Read: one.")
     finished(page)
     assert stored_texts(page, "user") == ["queue ask", "No, not yet", "one"]
-
-
-def test_page_that_sends_waits_for_the_answer_to_its_own_message(page, go_on):
-    begin(page, "slow")
-    page.evaluate(
-        """() => {
-            const chat = document.querySelector("agui-chat");
-            const last = () => chat.session.conversation.messages.at(-1).content;
-            window.outcome = chat.send("one").then(({ status }) => [status, last()]);
-            window.removed = chat.send("two").catch((error) => error.name);
-        }"""
-    )
-    expect(rows(page)).to_have_count(2)
-    expect(page.locator(".waiting-rows > .unsent")).to_have_count(0)
-    button(row(page, "two"), "Remove").click()
-    assert page.evaluate("window.removed") == "AbortError"
-    go_on()
-    assert page.evaluate("window.outcome") == ["idle", "Read: one."]
-    message_box(page).blur()
-    page.locator(".log").press("?")
-    keys = page.locator(".shortcuts dl").first
-    expect(keys).to_contain_text("Ctrl+EnterSend, to be read at the next step")
-    assert stored(page)["messages"][-1]["content"] == "Read: one."
-
-
-def test_message_that_comes_after_the_end_of_the_run_has_its_own_end(page, go_on):
-    begin(page, "slow")
-    held: list[Route] = []
-    page.route("**/messages/", lambda r: held.append(r) if r.request.method == "POST" else r.continue_())
-    page.evaluate("() => { window.outcome = document.querySelector('agui-chat').send('one'); }")
-    request = first(page, held)
-    go_on()
-    finished(page)
-    request.continue_()
-    assert page.evaluate("window.outcome.then(({ status }) => status)") == "idle"
-    expect(page.locator(".assistant .prose").last).to_have_text("Read: one.")
-
-
-def test_files_wait_with_their_message(page, go_on):
-    begin(page, "slow")
-    notes = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"buy milk"}
-    page.locator("input[type=file]").set_input_files([notes])
-    expect(page.locator(".tray .file")).to_have_attribute("data-status", "ready")
-    write(page, "My notes")
-    expect(row(page, "My notes")).to_contain_text("notes.txt")
-    expect(page.locator(".tray .file")).to_have_count(0)
-    page.reload()
-    expect(row(page, "My notes")).to_contain_text("notes.txt")
-    go_on()
-    expect(page.locator(".user .file")).to_contain_text("notes.txt")
-    expect(page.locator(".assistant .prose").last).to_have_text("Read: My notes.")
-    finished(page)
-    assert stored(page)["messages"][-2]["metadata"]["attachments"][0]["name"] == "notes.txt"

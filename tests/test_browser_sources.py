@@ -1,10 +1,7 @@
-"""What an answer shows beside its text: its sources, in a list and in cards, the images that were made, and what the
-user may want to say next.
-"""
+"""What an answer shows beside its text: its sources, in a list and in cards, and the images that were made."""
 
 import pytest
-from pages import asked, expect, finished, hear, message_box
-from servers import LiveProject, serve
+from pages import asked, expect, hear
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
@@ -89,15 +86,6 @@ def test_a_mark_shows_a_card_of_its_sources(scripted):
     scripted.mouse.click(5, 300)
     expect(scripted.locator(".source-card")).to_be_hidden()
 
-    # On paper the numbers stay, and the list has the addresses.
-    scripted.emulate_media(media="print")
-    scripted.evaluate("() => { dispatchEvent(new Event('beforeprint')); }")
-    expect(scripted.locator(".source-mark").first).to_be_visible()
-    link = scripted.get_by_role("link", name="<b>Law</b>")
-    expect(link).to_be_visible()
-    written = link.evaluate("link => getComputedStyle(link, '::after').content")
-    assert "https://law.example.com/hours?a=1" in written
-
 
 def test_images_are_shown_where_they_were_made_and_open_large(scripted):
     requests = asked(scripted, "^(data|blob):")
@@ -155,48 +143,3 @@ def test_images_are_shown_where_they_were_made_and_open_large(scripted):
     )
     scripted.goto(url)
     expect(scripted.locator(".image-link canvas")).to_have_count(3)
-
-
-# Answers, and suggests. The answer to the first suggestion has none of its own.
-MODEL = """
-from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
-from pydantic_ai.models.function import FunctionModel
-
-from agui.contrib.suggestions.follow_ups import FollowUps
-from assistant.agent import config
-
-object.__setattr__(config, "capabilities", [FollowUps()])
-
-
-def suggest(messages, info):
-    is_last = "Buy milk" in messages[-1].parts[-1].content
-    texts = [] if is_last else ["Buy milk", "<b>Drink</b> it"]
-    return ModelResponse([ToolCallPart(info.output_tools[0].name, {"response": texts})])
-
-
-async def answer(messages, info):
-    yield "There is "
-    yield "none."
-
-
-model = FunctionModel(suggest, stream_function=answer)
-"""
-
-
-def test_a_suggestion_is_sent_by_keyboard_and_makes_way(new_page, site: LiveProject, signed_in: dict):
-    (site.path / "suggesting.py").write_text(MODEL)
-    with serve(site.path, AGENT_MODEL="python:suggesting.model") as live:
-        page = new_page(live.url, storage_state=signed_in)
-        hear(page, "Is there milk?")
-        group = page.get_by_role("group", name="Suggested messages")
-        chips = group.get_by_role("button")
-        for _ in range(2):
-            expect(chips).to_have_text(["Buy milk", "<b>Drink</b> it"])
-            page.reload()
-        chips.first.focus()
-        page.keyboard.press("Enter")
-        expect(page.locator(".bubble")).to_have_text(["Is there milk?", "Buy milk"])
-        expect(group).to_be_hidden()
-        expect(message_box(page)).to_be_focused()
-        finished(page)
-        expect(group).to_be_hidden()

@@ -282,8 +282,3 @@ def test_without_a_frame_the_card_is_its_text(chat: Page):
     push(view("<p>x</p>", text=""))
     expect(chat.locator(".view-text")).to_have_text("Order")
     expect(chat.locator(".activity iframe")).to_have_count(0)
-    # What is no view is shown as any other activity of which the page knows nothing.
-    new_chat(chat)
-    push = open_stream(chat)
-    push(shown("view", {"title": "Order"}))
-    expect(chat.locator(".activity details")).to_be_visible()

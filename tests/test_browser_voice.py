@@ -46,24 +46,14 @@ HEARD = """() => new Promise((heard) => {
 TEXT = " buy milk and "
 
 
-class Ear(ThreadingHTTPServer):
-    """OpenAI's `POST /v1/audio/transcriptions`, and what it was asked."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), EarHandler)
-        self.recordings: list[bytes] = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+RECORDINGS: list[bytes] = []
 
 
-class EarHandler(BaseHTTPRequestHandler):
-    server: Ear
+class Ear(BaseHTTPRequestHandler):
+    """OpenAI's `POST /v1/audio/transcriptions`. RECORDINGS has what it was sent."""
 
     def do_POST(self) -> None:
-        self.server.recordings.append(self.rfile.read(int(self.headers["Content-Length"])))
+        RECORDINGS.append(self.rfile.read(int(self.headers["Content-Length"])))
         body = json.dumps({"text": TEXT}).encode()
         with suppress(OSError):  # the project hangs up when its client has
             self.send_response(200)
@@ -76,17 +66,14 @@ class EarHandler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def ear() -> Iterator[Ear]:
-    with Ear() as ear:
-        yield ear
-        ear.shutdown()
-
-
-@pytest.fixture(scope="module")
-def listening_project(site: LiveProject, ear: Ear) -> Iterator[LiveProject]:
+def listening_project(site: LiveProject) -> Iterator[LiveProject]:
     """The same project, served by a second process that listens."""
-    with serve(site.path, TRANSCRIPTION_URL=ear.url, TRANSCRIPTION_API_KEY="sk-1") as live:
-        yield live
+    with ThreadingHTTPServer(("127.0.0.1", 0), Ear) as ear:
+        threading.Thread(target=ear.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{ear.server_port}/v1"
+        with serve(site.path, TRANSCRIPTION_URL=url, TRANSCRIPTION_API_KEY="sk-1") as live:
+            yield live
+        ear.shutdown()
 
 
 @pytest.fixture
@@ -128,7 +115,7 @@ def test_the_manuals_own_page_gets_a_text(talker):
     assert answer.value.json() == {"text": TEXT.strip()}
 
 
-def test_words_come_to_the_cursor_and_are_not_sent(talker, ear):
+def test_words_come_to_the_cursor_and_are_not_sent(talker):
     message_box(talker).fill("Please before noon")
     for _ in "before noon":
         message_box(talker).press("ArrowLeft")
@@ -141,7 +128,7 @@ def test_words_come_to_the_cursor_and_are_not_sent(talker, ear):
     talker.wait_for_function(f"() => {LIVE} === 0")
     expect(microphone(talker)).to_have_attribute("aria-pressed", "false")
     expect(talker.locator(".bubble")).to_have_count(0)
-    assert b"\x1a\x45\xdf\xa3" in ear.recordings[-1]  # as the browser made it
+    assert b"\x1a\x45\xdf\xa3" in RECORDINGS[-1]  # as the browser made it
     talker.reload()
     expect(message_box(talker)).to_have_value("Please buy milk and before noon")
     # A page's own credentials go with a recording, as with every request of the element.

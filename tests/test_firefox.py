@@ -22,33 +22,20 @@ from test_browser import (
     test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_other_host,
     test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools,
     test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing,
-    test_several_questions_are_answered_in_one_request,
 )
 from test_browser_around import test_a_user_reads_another_language_without_scripts_of_the_page
-from test_browser_composer import test_message_waits_for_the_answer_and_arrow_up_edits_the_last
 from test_browser_finding import (
     finder,
     finder_session,
     test_a_found_conversation_opens_at_its_message,
-    test_one_list_has_everything,
     test_words_are_found_in_all_messages_of_the_open_conversation,
 )
-from test_browser_input_methods import (
-    test_fields_of_the_list_act_only_on_an_enter_of_the_user,
-    test_fields_that_search_act_only_on_an_enter_of_the_user,
-    test_input_sends_only_when_the_user_sends,
-)
-from test_browser_messages import (
-    test_a_message_is_edited_by_keyboard_alone,
-    test_an_edited_message_and_another_answer_are_new_versions,
-)
+from test_browser_messages import test_a_message_is_edited_by_keyboard_alone
 from test_browser_threads import (
     page_of,
     sessions,
     test_back_and_forward_go_from_one_to_the_next_and_a_link_to_nowhere_says_so,
-    test_deleted_conversation_comes_back_where_it_was,
-    test_everything_is_done_with_the_keyboard,
-    test_more_are_loaded_where_the_list_ends_and_none_twice,
+    test_list_is_used_with_the_keyboard_and_loads_more_where_it_ends,
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]

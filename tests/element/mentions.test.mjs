@@ -98,3 +98,10 @@ test("a message that comes back, or waits, keeps its mention", async () => {
   await until(() => page.sent.length);
   assert.match(JSON.stringify(page.sent[0].messages[0]), /"title":"Buy milk"/);
 });
+
+test("without a search, an @ is a sign as any other", async () => {
+  const page = await mentioning(undefined, { modules: {}, data: {} });
+  page.write("See @buy");
+  await pause();
+  assert.deepEqual([page.asked, page.all("[role=listbox], .palette")], [[], []]);
+});

@@ -15,19 +15,35 @@ GlobalRegistrator.register({
 Object.assign(globalThis, { AbortController, AbortSignal, Headers, ReadableStream, Request, Response, TextDecoder, TextEncoder });
 // Styles are not loaded, and count as if they were.
 Object.defineProperty(HTMLLinkElement.prototype, "onload", { set: (done) => queueMicrotask(done) });
-// What happy-dom does otherwise than browsers: the focus within a shadow root, the rows of a table and their cells, and the choice that a select begins with.
+// What happy-dom does otherwise than browsers: the focus within a shadow root, the rows of a table and their cells, popovers, what is laid out, and the choice that a select begins with.
 const { matches, append } = Element.prototype;
 Element.prototype.matches = function (selector) {
   if (!/^:focus(-within)?$/.test(selector)) return matches.call(this, selector);
   const focused = this.isConnected && this.getRootNode().activeElement;
   return selector === ":focus" ? focused === this : Boolean(focused) && this.contains(focused);
 };
+Object.defineProperty(HTMLElement.prototype, "offsetParent", { get() { return this.closest("[hidden]") ? null : this.parentNode; }, configurable: true });
 for (const name of ["rows", "cells"]) Object.defineProperty(HTMLElement.prototype, name, { get() { return [...this.children]; }, configurable: true });
 HTMLSelectElement.prototype.append = function (...options) {
   append.apply(this, options);
   const chosen = [...this.options].findLastIndex((option) => option.hasAttribute("selected"));
   if (chosen >= 0) this.selectedIndex = chosen;
 };
+const { get: activeElement } = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, "activeElement");
+Object.defineProperty(ShadowRoot.prototype, "activeElement", {
+  get() {
+    try {
+      return activeElement.call(this);
+    } catch {
+      return null; // What had the focus is gone.
+    }
+  },
+});
+for (const [name, newState] of [["showPopover", "open"], ["hidePopover", "closed"]]) {
+  HTMLElement.prototype[name] = function () {
+    this.dispatchEvent(Object.assign(new Event("toggle"), { newState }));
+  };
+}
 // What this Node may lack.
 Promise.withResolvers ??= () => {
   const promised = {};
@@ -109,11 +125,11 @@ export function nameOf(element) {
 
 /**
  * A page with the chat. `runs` are answered one after the other; without any, events come by `push`.
- * `routes` answer other requests, by their path.
+ * `routes` answer other requests, by their path. With `keeps` the browser still has what the page before kept.
  */
-export async function open({ runs = [], routes = {}, modules = {}, data = {}, before = () => {} } = {}) {
+export async function open({ runs = [], routes = {}, modules = {}, data = {}, keeps = false, before = () => {} } = {}) {
   document.body.replaceChildren();
-  for (const store of [sessionStorage, localStorage]) store.clear();
+  if (!keeps) for (const store of [sessionStorage, localStorage]) store.clear();
   history.replaceState(null, "", "/");
   const chat = document.createElement("agui-chat");
   const text = new TextEncoder();

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { FINISHED, STARTED, begun, chunk, custom, ended, failed, has, named, open, question, shown, type, until, waiting } from "./page.mjs";
+import { storeOf } from "./store.mjs";
 
 const DONE = [STARTED, chunk("Hello.", "a"), FINISHED];
 const ICON = "M4 4h16v16H4z";
@@ -158,4 +159,13 @@ test("send and open tell what has become of it", async () => {
   await page.push(STARTED);
   page.chat.newChat();
   assert.equal(await gone, "AbortError");
+});
+
+test("open tells whether the conversation is there, and how its last run ended", async () => {
+  const store = storeOf([{ title: "hello" }, { title: "ask", pending: [question("q")] }]);
+  const { chat } = await open({ routes: store.routes });
+  const outcomes = ["t0", "t1", "gone"].map((id) => () => chat.open(id).then(({ status }) => status, ({ name }) => name));
+  const told = [];
+  for (const outcome of outcomes) told.push(await outcome());
+  assert.deepEqual(told, ["idle", "waiting", "AbortError"]);
 });
