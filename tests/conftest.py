@@ -41,6 +41,8 @@ PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 # The element's tests are run by Node (test_javascript.py).
 collect_ignore = ["element"]
+if sys.version_info >= (3, 13):  # All other tests show what these do.
+    collect_ignore.append("test_newest_python.py")
 
 
 def pytest_configure() -> None:
@@ -165,12 +167,17 @@ def without_twisted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def environment(rendered: dict[str, Path]) -> Path:
-    """A virtual environment with all that any rendered project asks for, kept until the requirements change."""
+    """A virtual environment with all that any rendered project asks for."""
+    # The other server that projects run under, and the reference of what receives webhooks
+    return make_environment(rendered, "uvicorn>=0.35", "standardwebhooks>=1.1")
+
+
+def make_environment(rendered: dict[str, Path], *others: str) -> Path:
+    """The same with other packages; kept until the requirements change."""
     wanted: dict[str, None] = {}
     for project in rendered.values():
         wanted |= dict.fromkeys(requirements(project, "dev", *extras_of(project)))
-    # The other server that projects run under, and the reference of what receives webhooks
-    wanted |= dict.fromkeys(["uvicorn>=0.35", "standardwebhooks>=1.1"])
+    wanted |= dict.fromkeys(others)
     constraints = rendered["demo"] / "constraints.txt"
     text = "\n".join([sys.version, *wanted, constraints.read_text()])
 
