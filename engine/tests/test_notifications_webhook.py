@@ -178,7 +178,7 @@ async def provisionally(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
         (b"nonsense\r\n\r\n", "pending", "broken_off"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 1_000_000, "pending", "broken_off"),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=lambda value: getattr(value, "__name__", str(value)[:40]),
 )
 async def test_a_status_of_success_in_time_is_enough_and_all_else_is_a_failure(
     client: Client, hook: Hook, secret: str, settings: Any, reply: Any, state: str, error: str

@@ -126,7 +126,9 @@ async def test_parts_of_an_answer_under_way_are_let_go(client: Client, part: Any
 
 
 # A container with our host's name has processes with our ids.
-@pytest.mark.parametrize("process", [f"{HERE}/{os.getppid()}/abc", f"elsewhere/{os.getpid()}/abc"])
+@pytest.mark.parametrize(
+    "process", [f"{HERE}/{os.getppid()}/abc", f"elsewhere/{os.getpid()}/abc"], ids=["here", "elsewhere"]
+)
 async def test_the_run_of_a_living_process_is_left_alone(client: Client, process, monkeypatch, caplog):
     monkeypatch.setattr(live.logs, "is_shared", False)
     recovery._warn_of.cache_clear()
@@ -144,7 +146,7 @@ async def test_the_run_of_a_living_process_is_left_alone(client: Client, process
     assert await client.lines("killed") == ["Go"]
 
 
-@pytest.mark.parametrize("process", [f"{HERE}/{os.getpid()}/before", process_name()])
+@pytest.mark.parametrize("process", [f"{HERE}/{os.getpid()}/before", process_name()], ids=["before", "this one"])
 async def test_a_process_that_is_gone_is_known_by_its_id(client: Client, process):
     await kill(client, [say("Half of it")], process=process, seen_at=timezone.now())
     assert not (await client.thread("killed"))["running"]
