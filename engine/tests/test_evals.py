@@ -7,13 +7,12 @@ import subprocess
 import sys
 from contextlib import closing
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from agui import conf
 from agui.testing import ScriptedModel, call, fail, say
 from tests.conftest import Client, decision, script
 from tests.recipe_pages import read_page
@@ -21,8 +20,6 @@ from tests.recipe_pages import read_page
 pytest.importorskip("pydantic_evals", exc_type=ImportError)
 
 from agui.contrib.evals import suites as evals
-
-ROOT = Path(conf.__file__).parent.parent
 
 CASES = """
 name: sample
@@ -129,7 +126,7 @@ def evaluate(tmp_path):
     def evaluate(model, *options, **more):
         return subprocess.run(
             [sys.executable, "manage.py", "evaluate", "manners", "--model", f"python:sample.model.{model}", *options],
-            cwd=ROOT,
+            cwd=settings.BASE_DIR,
             env={**os.environ, **environment, **more},
             capture_output=True,
             text=True,
