@@ -3,8 +3,13 @@
 import json
 import os
 import re
+import shutil
+import subprocess
 import sys
+import urllib.request
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +17,8 @@ import guide
 import pytest
 from conftest import MANUAL
 from postgresql import PostgreSQL
-from projects import append, execute, serving
-from servers import Client, LiveProject, credential, free_port, manage, serve, text_of
+from projects import execute, serving
+from servers import Client, LiveProject, credential, free_port, is_listening, manage, serve, text_of, wait_until
 from test_readme import shell
 
 pytestmark = pytest.mark.servers
@@ -164,19 +169,50 @@ def test_what_is_backed_up_at_night_can_be_restored(bake_furnished, postgresql_s
     assert file.read_text() == "Hello"
 
 
+@contextmanager
+def object_storage(packages: Path) -> Iterator[str]:
+    """What speaks S3, with one bucket; its address."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    environment, quiet = os.environ | {"PYTHONPATH": str(packages)}, subprocess.DEVNULL
+    process = subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
+    try:
+        wait_until(lambda: is_listening(port))
+        urllib.request.urlopen(urllib.request.Request(f"{url}/uploads", method="PUT"), timeout=60)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+def objects(url: str) -> int:
+    with urllib.request.urlopen(f"{url}/uploads?list-type=2", timeout=60) as answer:
+        return answer.read().count(b"<Key>")
+
+
 @pytest.mark.nightly
-def test_uploads_are_kept_in_a_storage_that_has_no_paths(project: Path):
-    """As an object storage, to which the page leads, has none."""
-    storage = {"BACKEND": "django.core.files.storage.InMemoryStorage"}
-    append(project / "config/settings.py", f'\nSTORAGES["default"] = {storage}\n')
-    with serve(project) as live:
-        client = live.client(live.token)
-        body = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nHello\r\n--b--\r\n'
-        kind = {"Content-Type": "multipart/form-data; boundary=b"}
-        status, answer = client.fetch("POST", "/agent/attachments/", body, kind)
-        assert status == 201, answer
-        path = f"/agent/attachments/{json.loads(answer)['id']}/"
-        assert client.fetch("GET", path) == (200, "Hello")
-        assert not (project / "media").exists()
-        assert client.fetch("DELETE", path)[0] == 204
-        assert client.fetch("GET", path)[0] == 404
+def test_uploads_are_kept_in_an_object_storage(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    section = SECTIONS["Static and uploaded files"]
+    [wanted] = re.findall(r'`"(django-storages.*?)",`', section.text)
+    packages = tmp_path / "packages"
+    execute(project, "uv", "pip", "install", "--quiet", "--target", packages, wanted, "moto[s3,server]")
+    for name in ("django", "asgiref", "sqlparse"):  # The project has its own of these
+        for folder in [*packages.glob(name), *packages.glob(f"{name}-*.dist-info")]:
+            shutil.rmtree(folder)
+    section.follow(project)
+    names = re.findall(r"`((?:S3|AWS)_[A-Z0-9_]+)`", section.text)
+    with object_storage(packages) as url:
+        values = dict(zip(names, ["uploads", "key", "secret", "eu-central-1", url], strict=True))
+        with serve(project, PYTHONPATH=str(packages), **values) as live:
+            client = live.client(live.token)
+            body = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nHello\r\n--b--\r\n'
+            kind = {"Content-Type": "multipart/form-data; boundary=b"}
+            status, answer = client.fetch("POST", "/agent/attachments/", body, kind)
+            assert status == 201, answer
+            path = f"/agent/attachments/{json.loads(answer)['id']}/"
+            assert client.fetch("GET", path) == (200, "Hello")
+            assert objects(url) == 1
+            assert not (project / "media").exists()
+            assert client.fetch("DELETE", path)[0] == 204
+            assert objects(url) == 0
