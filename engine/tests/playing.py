@@ -79,7 +79,9 @@ class Player(Judge):
                 for values in rows_of(step["values"]) if "values" in step else [{}]:
                     self.names |= row
                     self.names |= bind(values, self.names)
-                    if mistake := await self.play_step(step):
+                    try:
+                        await self.play_step(bind({key: step[key] for key in step if key != "values"}, self.names))
+                    except (Mistake, WireError) as mistake:
                         place = f"{self.transcript.path.name}:{step.line}"
                         about = f" with {row | values}"[:500] if row or values else ""
                         pytest.fail(f"{self.transcript.sentence}\n{place}{about}\n{mistake}", pytrace=False)
@@ -89,15 +91,7 @@ class Player(Judge):
         if self.begun:
             raise ValueError(f"{self.transcript.sentence}: the runs in {list(self.begun)} have no end")
 
-    async def play_step(self, step: dict[str, Any]) -> str:
-        """Return what did not go as the step says."""
-        try:
-            await self.try_step(bind({key: step[key] for key in step if key != "values"}, self.names))
-        except (Mistake, WireError) as mistake:
-            return str(mistake)
-        return ""
-
-    async def try_step(self, step: dict[str, Any]) -> None:
+    async def play_step(self, step: dict[str, Any]) -> None:
         action = action_of(step)
         by = step.get("by", "ada")
         self.model.answers.extend(answer_of(as_list(each), self.gate) for each in as_list(step.get("model", [])))

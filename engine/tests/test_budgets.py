@@ -156,9 +156,6 @@ def test_periods_begin_at_the_site_s_midnight(settings, period, day, begin, rese
     assert next_begin(period, date(*day)) == datetime(*reset, 5, tzinfo=UTC)
 
 
-# --- Whose holds
-
-
 def group_of(user, name, **budget):
     group = Group.objects.create(name=name)
     user.groups.add(group)

@@ -248,9 +248,6 @@ def test_files_are_read_and_listed_in_the_folder_only(tool, arguments, content, 
     assert "hunter2" not in result
 
 
-# --- Commands
-
-
 def test_threads_are_listed_and_taken_up(talk):
     talk(say("First answer"), arguments=["--message", "Alpha"])
     talk(say("Second answer"), arguments=["--message", "Beta"])

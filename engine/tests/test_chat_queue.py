@@ -88,10 +88,6 @@ def prompts_of(told: Any) -> list[list[str]]:
     return new
 
 
-def nothing_waits() -> bool:
-    return not QueuedMessage.objects.filter(state="waiting").exists()
-
-
 def in_order(printed: str, *words: str) -> bool:
     places = [printed.index(word) for word in words]
     return places == sorted(places)
@@ -108,7 +104,7 @@ def test_what_is_typed_is_read_after_the_answer_and_may_be_followed_by_more(keys
     assert len(told.requests[-1].messages) == 7
     assert in_order(told.out, "One.", "> then?", "> last?", "Two.", "> b", "Three.", "Four.")
     assert "read while it worked" not in told.out
-    assert nothing_waits()
+    assert not QueuedMessage.objects.filter(state="waiting").exists()
     assert Thread.objects.count() == 1
 
 
@@ -221,7 +217,7 @@ def test_what_waits_is_held_after_a_failure_and_shown_when_the_thread_is_taken_u
     told = talk(lines=["/drop 1", "/queue", "/send"], arguments=["--thread", thread])
     assert held in told.out
     assert in_order(told.out, "Taken back: 1", "No message waits.")
-    assert nothing_waits()
+    assert not QueuedMessage.objects.filter(state="waiting").exists()
 
 
 # --- What the agent does not take

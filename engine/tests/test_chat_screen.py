@@ -329,9 +329,6 @@ def test_events_about_what_waits_of_an_odd_form_break_nothing():
     assert (conversation.messages, len(conversation.waiting)) == ([], 0)
 
 
-# --- The documentation
-
-
 def documented(heading: str) -> list[str]:
     """The first cells of the table that begins with this row."""
     table = pages.read("client.md").partition(f"| {heading} | |\n|---|---|\n")[2].partition("\n\n")[0]

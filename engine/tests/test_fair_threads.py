@@ -2,8 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,23 +24,20 @@ class Work:
     def __init__(self, threads: int) -> None:
         self.pool = FairThreads(threads, "test")
         self.begun: list[Any] = []
-        self.gates: dict[Any, threading.Event] = {}
+        self.gates: dict[str, threading.Event] = {}
         self.changed = threading.Condition()
 
     def add(self, who: str | None, count: int = 1) -> list[Future[Any]]:
-        return [self.pool.submit(who, self.work(who, f"{who}{number}")) for number in range(count)]
+        names = [f"{who}{number}" for number in range(count)]
+        self.gates |= {name: threading.Event() for name in names}
+        return [self.pool.submit(who, partial(self.run, who, name)) for name in names]
 
-    def work(self, who: str | None, name: str) -> Callable[[], str]:
-        gate = self.gates[name] = threading.Event()
-
-        def run() -> str:
-            with self.changed:
-                self.begun.append(who)
-                self.changed.notify_all()
-            gate.wait(60)
-            return name
-
-        return run
+    def run(self, who: str | None, name: str) -> str:
+        with self.changed:
+            self.begun.append(who)
+            self.changed.notify_all()
+        self.gates[name].wait(60)
+        return name
 
     def has_begun(self, *names: str | None) -> bool:
         """Whether these, and no others, begin."""

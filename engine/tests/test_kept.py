@@ -112,12 +112,7 @@ def test_a_tool_at_work_keeps_its_connection_when_the_last_event_loop_ends():
 
 def test_a_loop_that_begins_while_another_one_ends_is_left_alone(monkeypatch):
     ending, go_on = threading.Event(), threading.Event()
-
-    def end_slowly(_: bool) -> None:
-        ending.set()
-        go_on.wait(60)
-
-    monkeypatch.setattr(workers, "closing", [end_slowly])
+    monkeypatch.setattr(workers, "closing", [lambda _: (ending.set(), go_on.wait(60))])
     old = threading.Thread(target=asyncio.run, args=(in_database(Run.objects.count),))
     old.start()
     assert ending.wait(60)

@@ -11,9 +11,9 @@ from agui.contrib.notifications.models import Notification
 from agui.testing import collect
 from tests.conftest import Client, half_said
 from tests.receiving import allow, choose, ends_are_read, runs_ended
-from tests.two_processes import Processes, needs_redis, patience, processes, server
+from tests.two_processes import Processes, needs_redis, patience, processes, redis, server
 
-__all__ = ["patience", "processes", "server"]
+__all__ = ["patience", "processes", "redis", "server"]
 
 pytestmark = [needs_redis, pytest.mark.database]
 

@@ -16,10 +16,10 @@ from agui.contrib.redis.mirror import Mirror
 from agui.testing import say
 from tests.conftest import Client, script
 from tests.queueing import Queue, custom, settled, working
-from tests.test_queue_schedules import Site
-from tests.two_processes import Processes, needs_redis, patience, processes, server
+from tests.test_queue_schedules import play
+from tests.two_processes import Processes, needs_redis, patience, processes, redis, server
 
-__all__ = ["patience", "processes", "server"]
+__all__ = ["patience", "processes", "redis", "server"]
 
 pytestmark = [needs_redis, pytest.mark.database]
 
@@ -98,4 +98,4 @@ async def test_a_run_in_whose_thread_nothing_waits_begins_no_other(client: Clien
 
 @pytest.mark.parametrize("seed", by_day(range(100, 104), every=4))
 async def test_no_message_is_lost_or_read_twice_between_processes(client: Client, processes: Processes, seed: int):
-    await Site(client, seed, processes).play()
+    await play(client, seed, processes)

@@ -283,16 +283,10 @@ async def test_silence_is_what_this_process_has_seen_and_not_what_clocks_say(wat
     assert not await is_dead(run)
     await watch(3)
     assert await is_dead(run)
-    # A run that gives a sign again is alive at once.
-    await Run.objects.aupdate(seen_at=timezone.now() + 2 * HOUR)
-    assert not await is_dead(run)
-
-
-@pytest.mark.parametrize("jump", [-HOUR, HOUR])
-async def test_a_jump_of_the_clock_is_no_silence(watch, jump):
-    run, now = await make_run(), timezone.now()
-    for number in range(6):
-        await Run.objects.aupdate(seen_at=now + (jump if number % 2 else timedelta()) + timedelta(seconds=number))
+    # A run that gives a sign again is alive at once, whichever way its clock has jumped.
+    for sign in (2 * HOUR, -2 * HOUR, timedelta()):
+        await Run.objects.aupdate(seen_at=timezone.now() + sign)
+        assert not await is_dead(run)
         await watch(DEAD_SECONDS - 3)
         assert not await is_dead(run)
 

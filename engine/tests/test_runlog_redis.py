@@ -12,6 +12,7 @@ from daily import by_day
 pytest.importorskip("redis")
 
 from django.core.exceptions import ImproperlyConfigured
+from redis import Redis
 from redis.asyncio.connection import AbstractConnection
 from servers import wait_until
 
@@ -32,11 +33,11 @@ from agui.testing import collect, read_frames, say, wait
 from tests.clock import Clock
 from tests.conftest import Client, body_of, half_said, run_input, script
 from tests.test_recovery import GONE
-from tests.two_processes import Processes, Server, needs_redis, patience, processes, server, there
+from tests.two_processes import Processes, Server, needs_redis, patience, processes, redis, server, there
 
 Thread = get_conversation_model()
 
-__all__ = ["patience", "processes", "server", "there"]
+__all__ = ["patience", "processes", "redis", "server", "there"]
 
 pytestmark = [needs_redis, pytest.mark.database, pytest.mark.usefixtures("patience")]
 
@@ -192,7 +193,7 @@ async def test_the_limit_of_a_user_holds_over_all_processes(client: Client, ther
 
 
 async def test_nothing_is_left_of_a_thread_that_is_deleted_elsewhere(
-    client: Client, there: Client, processes: Processes, server: Server
+    client: Client, there: Client, processes: Processes, redis: Redis
 ):
     async with half_said(client) as (response, _):
         assert (await there.http.delete("/agent/threads/t1/")).status_code == 204
@@ -200,44 +201,41 @@ async def test_nothing_is_left_of_a_thread_that_is_deleted_elsewhere(
         await asyncio.gather(*live.tasks)
     assert not await Thread.objects.aexists()
     await processes.pushed()
-    with server.client() as redis:
-        assert not redis.keys("agui:l*")
+    assert not redis.keys("agui:l*")
 
 
-async def test_what_redis_has_of_a_thread_goes_with_it_although_it_was_away(processes: Processes, server: Server):
+async def test_what_redis_has_of_a_thread_goes_with_it_although_it_was_away(processes: Processes, redis: Redis):
     log = await started(processes)
     await processes.pushed()
-    with server.client() as redis:
-        assert redis.exists(f"agui:log:{log.key}")
-        processes.server._away_until = math.inf
-        await processes.forget("user:1", "t1")
-        processes.server._away_until = 0.0
-        assert redis.exists(f"agui:log:{log.key}")
-        log.append(b"id: 2\ndata: secret\n\n")  # The run has not heard of it yet
-        await processes.pushed()
-        assert not redis.keys("agui:log:*")
-        processes.close(log)
-        await processes.pushed()
-        assert not redis.keys("agui:log:*")
+    assert redis.exists(f"agui:log:{log.key}")
+    processes.server._away_until = math.inf
+    await processes.forget("user:1", "t1")
+    processes.server._away_until = 0.0
+    assert redis.exists(f"agui:log:{log.key}")
+    log.append(b"id: 2\ndata: secret\n\n")  # The run has not heard of it yet
+    await processes.pushed()
+    assert not redis.keys("agui:log:*")
+    processes.close(log)
+    await processes.pushed()
+    assert not redis.keys("agui:log:*")
 
 
-async def test_what_is_in_redis_goes_by_itself_and_names_nobody(client: Client, processes: Processes, server: Server):
+async def test_what_is_in_redis_goes_by_itself_and_names_nobody(client: Client, processes: Processes, redis: Redis):
     with script(say("Hi")):
         await client.run("Hi", thread="t-secret-id")
     await processes.pushed()
-    with server.client() as redis:
-        keys = redis.keys()
-        assert keys
-        for key in keys:
-            assert key.startswith(b"agui:")
-            assert redis.pttl(key) > 0, key
-            assert b"t-secret-id" not in key
-            assert b"user:" not in key
+    keys = redis.keys()
+    assert keys
+    for key in keys:
+        assert key.startswith(b"agui:")
+        assert redis.pttl(key) > 0, key
+        assert b"t-secret-id" not in key
+        assert b"user:" not in key
 
 
 @pytest.mark.parametrize("is_away", [True, False])
 async def test_runs_go_on_while_redis_is_away_or_has_forgotten_everything(
-    client: Client, there: Client, server: Server, is_away: bool
+    client: Client, there: Client, server: Server, redis: Redis, is_away: bool
 ):
     async with half_said(client, say("alone")) as (response, go_on):
         early = await there.get(EVENTS)
@@ -250,8 +248,7 @@ async def test_runs_go_on_while_redis_is_away_or_has_forgotten_everything(
             finally:
                 server.start()
         else:
-            with server.client() as redis:
-                redis.flushall()
+            redis.flushall()
         go_on.set()
         whole, seen = await asyncio.wait_for(asyncio.gather(body_of(response), body_of(early)), 60)
         assert seen == whole
@@ -279,8 +276,8 @@ async def test_nobody_waits_for_long_for_a_redis_that_hangs(
     assert (await there.get("threads/t2/events/")).status_code == 200
 
 
-async def test_a_redis_that_is_full_stops_nobody(client: Client, server: Server):
-    with server.client() as redis, script(say("Hi")):
+async def test_a_redis_that_is_full_stops_nobody(client: Client, processes: Processes, redis: Redis):
+    with script(say("Hi")):
         redis.config_set("maxmemory", 1)
         try:
             assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"
@@ -290,7 +287,7 @@ async def test_a_redis_that_is_full_stops_nobody(client: Client, server: Server)
 
 @pytest.mark.parametrize("forgets", by_day([False, True], 2))
 async def test_readers_of_a_dead_process_are_told(
-    client: Client, there: Client, processes: Processes, server: Server, forgets: bool
+    client: Client, there: Client, processes: Processes, redis: Redis, forgets: bool
 ):
     async with half_said(client) as (response, _):
         follower = await there.get(EVENTS)
@@ -298,8 +295,7 @@ async def test_readers_of_a_dead_process_are_told(
         await anext(lines)
         log = await die(processes)
         if forgets:
-            with server.client() as redis:
-                redis.flushall()
+            redis.flushall()
         async with asyncio.timeout(60):
             rest = await body_of(lines)
         assert b'"code":"interrupted"' in rest
@@ -326,21 +322,19 @@ async def die(processes: Processes) -> RunLog:
 
 
 async def test_who_reads_a_run_that_nobody_else_knows_is_told(
-    client: Client, other_client: Client, processes: Processes, server: Server
+    client: Client, other_client: Client, processes: Processes, redis: Redis
 ):
     reached = asyncio.Event()
     with script(say("Before"), [say("Half"), wait(asyncio.Event(), reached)]):
         await client.run("Hi")
         await processes.pushed()
-        with server.client() as redis:
-            heard = {key: redis.dump(key) for key in redis.scan_iter()}
+        heard = {key: redis.dump(key) for key in redis.scan_iter()}
         response = await client.post(run_input("And now?"))
         await reached.wait()
         log = await die(processes)
-        with server.client() as redis:
-            redis.flushall()  # The next signal was lost, and not the one before.
-            for key, value in heard.items():
-                redis.restore(key, 60_000, value)
+        redis.flushall()  # The next signal was lost, and not the one before.
+        for key, value in heard.items():
+            redis.restore(key, 60_000, value)
         with processes.elsewhere():
             told = await client.get(EVENTS, **{"Last-Event-ID": f"{log.key}:2"})
             assert await body_of(told) == encode(log.key, 3, run_error("interrupted", log.key))
@@ -353,13 +347,12 @@ async def test_who_reads_a_run_that_nobody_else_knows_is_told(
 
 
 async def test_who_reads_a_run_out_of_reach_is_to_come_again(
-    client: Client, there: Client, processes: Processes, server: Server
+    client: Client, there: Client, processes: Processes, redis: Redis
 ):
     async with half_said(client) as (response, _):
         log = await die(processes)
         await Run.objects.aupdate(process="another host/1/abc")  # Nothing can look at it.
-        with server.client() as redis:
-            redis.flushall()
+        redis.flushall()
         answer = await there.get(EVENTS, **{"Last-Event-ID": f"{log.key}:2"})
         assert (answer.status_code, answer["Retry-After"]) == (503, "1")
         log.stop()
@@ -429,7 +422,7 @@ async def test_what_has_ended_is_not_found_though_redis_has_not_heard_of_its_end
     assert not await asked("user:1", "t1")
 
 
-async def test_who_still_asks_when_connections_are_closed_gets_an_answer_and_leaves_none_open(server: Server):
+async def test_who_still_asks_when_connections_are_closed_leaves_none_open(server: Server, redis: Redis):
     asked = RedisClient(server.url)
     asked.start()
     assert asked._client
@@ -438,16 +431,14 @@ async def test_who_still_asks_when_connections_are_closed_gets_an_answer_and_lea
     while not any(one.is_connected for one in pool._in_use_connections):  # noqa: ASYNC110 # nothing else tells it
         await asyncio.sleep(0)
     await asked.aclose()
-    with server.client() as redis:
-        redis.xadd(asked.inbox, {"run": ""})
+    redis.xadd(asked.inbox, {"run": ""})
     assert asked.inbox in await asking
     assert pool._available_connections
     assert not any(one.is_connected for one in pool._available_connections)
 
 
-def test_a_job_with_an_event_loop_of_its_own_leaves_no_connection_open(server: Server):
+def test_a_job_with_an_event_loop_of_its_own_leaves_no_connection_open(server: Server, redis: Redis):
     logs = RedisLogs(server.url, recovery)
-    with server.client() as redis:
-        before = len(redis.client_list())
-        assert async_to_sync(logs.find)("user:1", "none") is None
-        wait_until(lambda: len(redis.client_list()) == before)
+    before = len(redis.client_list())
+    assert async_to_sync(logs.find)("user:1", "none") is None
+    wait_until(lambda: len(redis.client_list()) == before)

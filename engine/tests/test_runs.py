@@ -25,7 +25,7 @@ from agui.runs.live import Follower, live
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, read_frames, say, think, wait
 from tests import urls
-from tests.conftest import Client, body_of, counted, half_said, played_by, run_input, script
+from tests.conftest import Client, body_of, half_said, played_by, run_input, script
 from tests.wire import check_stream, read_stream
 
 pytestmark = pytest.mark.database
@@ -216,7 +216,7 @@ async def test_parts_that_a_provider_mixes_come_one_after_the_other(client: Clie
     assert "Let me see." in kept.values()
 
 
-# --- Runs at once
+# --- Limits
 
 
 @pytest.mark.parametrize(
@@ -245,9 +245,6 @@ async def test_of_many_runs_at_once_as_many_are_taken_as_may_be(
                 assert (await collect(stream))[-1]["type"] == "RUN_FINISHED"
 
 
-# --- Time and size
-
-
 async def test_a_run_that_takes_too_long_has_a_code_of_its_own_whatever_holds_it_up(client: Client, settings, clock):
     settings.AGUI = {"RUN_TIMEOUT_SECONDS": 3600}
     with script([say("Half"), call("hang")]):
@@ -274,6 +271,89 @@ async def test_the_log_of_a_run_has_an_end(client: Client, settings, answers):
     log = await live.logs.find(f"user:{client.user.pk}", "t1")
     assert log is not None
     assert sum(map(len, log.frames)) < 110_000
+
+
+async def test_of_many_readers_as_many_are_served_as_may_be(client: Client, other_client: Client, settings):
+    settings.AGUI = {"MAX_READERS_PER_USER": 4, "ON_DISCONNECT": "cancel"}
+    go_on = asyncio.Event()
+    body = run_input("Hi")
+    with script([wait(go_on), say("Hi")], say("Hi")):
+        first = await client.post(body)
+        followers = await asyncio.gather(*(client.get("threads/t1/events/") for _ in range(MANY)))
+        served = [one for one in followers if one.status_code == 200]
+        assert len(served) == 3
+        refused = next(one for one in followers if one.status_code != 200)
+        assert (refused.status_code, refused["Retry-After"]) == (429, "1")
+        # The same request again is one more reader.
+        assert (await client.post(body)).status_code == 429
+        assert (await other_client.run("Hi", thread="other"))[-1]["type"] == "RUN_FINISHED"
+        served.pop().close()
+        assert (await client.get("threads/t1/events/")).status_code == 200
+        go_on.set()
+        whole = await collect(first)
+        assert whole[-1]["outcome"] == {"type": "success"}
+        for one in served:
+            assert await collect(one) == whole
+
+
+def test_readers_are_counted_while_others_leave(settings):
+    """Django closes responses in threads."""
+    settings.AGUI = {"MAX_READERS_PER_USER": 10_000}
+    staying = [Follower("user:1") for _ in range(1000)]
+    is_over = threading.Event()
+
+    def come_and_go() -> None:
+        one = Follower("user:2")
+        while not is_over.is_set():
+            live.followers[id(one)] = one
+            one.close()
+
+    thread = threading.Thread(target=come_and_go)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        counts = {sum(one.owner == "user:1" for one in live.present_followers()) for _ in range(1000)}
+    finally:
+        is_over.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert counts == {len(staying)}
+
+
+def asgirefs_threads() -> set[threading.Thread]:
+    return {one for one in threading.enumerate() if one.name.startswith("ThreadPoolExecutor")}
+
+
+async def test_a_waiting_stream_holds_no_thread_and_no_connection(client: Client, settings, monkeypatch):
+    """As a server has it, and the test client has not: a thread for each request."""
+    settings.AGUI = {"MAX_RUNS_PER_USER": 100}
+    monkeypatch.setattr(executor, "RELEASE_SECONDS", 0.05)
+    go_on, before = asyncio.Event(), asgirefs_threads()
+    started = [asyncio.Event() for _ in range(MANY)]
+
+    async def stream(number: int) -> bytes:
+        async with ThreadSensitiveContext():
+            return await body_of(await client.post(run_input("Hi", thread=f"t{number}")))
+
+    with script(*[[say("Half, "), wait(go_on, one), say("whole.")] for one in started]):
+        streams = [asyncio.create_task(stream(number)) for number in range(MANY)]
+        await asyncio.gather(*[one.wait() for one in started])
+        async with asyncio.timeout(60):
+            while asgirefs_threads() - before:  # noqa: ASYNC110 # they end by themselves
+                await asyncio.sleep(0.01)
+        go_on.set()
+        answers = await asyncio.gather(*streams)
+    assert all(b"whole." in answer and b"RUN_FINISHED" in answer for answer in answers)
+
+
+async def test_a_turn_needs_no_name_of_asgiref_that_is_not_documented(client: Client, monkeypatch):
+    monkeypatch.setattr(executor, "_threads_of_contexts", {})
+    monkeypatch.setattr(executor, "_loops", None)
+    with script([say("Half, "), call("echo", text="hey")], [say("whole.")]):
+        events = await client.run("Hi")
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert (await client.thread())["messages"][-1]["content"] == "whole."
 
 
 # --- What ended runs leave in memory
@@ -333,17 +413,6 @@ async def test_old_logs_are_forgotten_however_busy_the_thread_before_them(settin
     assert await kept.find("user:1", "busy") is not None
 
 
-async def test_a_look_for_a_log_costs_no_more_among_many():
-    costs = []
-    for count in (1, 50):
-        kept = RunLogs()
-        ended_logs(kept, count, 1)
-        with counted() as calls:
-            assert await kept.find("user:1", f"t{count - 1}")
-        costs.append(calls[0])
-    assert costs[0] == costs[1]
-
-
 async def test_a_reader_that_does_not_go_on_keeps_no_log(client: Client, settings):
     settings.AGUI = {"MAX_KEPT_LOG_BYTES": 0}
     log = RunLog(f"user:{client.user.pk}", "t1", "f")
@@ -355,57 +424,6 @@ async def test_a_reader_that_does_not_go_on_keeps_no_log(client: Client, setting
     live.logs.close(log)
     assert log.frames == []
     assert [chunk async for chunk in stream] == []
-
-
-# --- Readers
-
-
-async def test_of_many_readers_as_many_are_served_as_may_be(client: Client, other_client: Client, settings):
-    settings.AGUI = {"MAX_READERS_PER_USER": 4, "ON_DISCONNECT": "cancel"}
-    go_on = asyncio.Event()
-    body = run_input("Hi")
-    with script([wait(go_on), say("Hi")], say("Hi")):
-        first = await client.post(body)
-        followers = await asyncio.gather(*(client.get("threads/t1/events/") for _ in range(MANY)))
-        served = [one for one in followers if one.status_code == 200]
-        assert len(served) == 3
-        refused = next(one for one in followers if one.status_code != 200)
-        assert (refused.status_code, refused["Retry-After"]) == (429, "1")
-        # The same request again is one more reader.
-        assert (await client.post(body)).status_code == 429
-        assert (await other_client.run("Hi", thread="other"))[-1]["type"] == "RUN_FINISHED"
-        served.pop().close()
-        assert (await client.get("threads/t1/events/")).status_code == 200
-        go_on.set()
-        whole = await collect(first)
-        assert whole[-1]["outcome"] == {"type": "success"}
-        for one in served:
-            assert await collect(one) == whole
-
-
-def test_readers_are_counted_while_others_leave(settings):
-    """Django closes responses in threads."""
-    settings.AGUI = {"MAX_READERS_PER_USER": 10_000}
-    staying = [Follower("user:1") for _ in range(1000)]
-    is_over = threading.Event()
-
-    def come_and_go() -> None:
-        one = Follower("user:2")
-        while not is_over.is_set():
-            live.followers[id(one)] = one
-            one.close()
-
-    thread = threading.Thread(target=come_and_go)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    thread.start()
-    try:
-        counts = {sum(one.owner == "user:1" for one in live.present_followers()) for _ in range(1000)}
-    finally:
-        is_over.set()
-        thread.join()
-        sys.setswitchinterval(interval)
-    assert counts == {len(staying)}
 
 
 # --- A run that nobody reads any more
@@ -452,41 +470,3 @@ async def test_of_two_next_turns_one_is_taken(client: Client):
         assert "run" in refused.json()
         answered.set()
         await asyncio.gather(*(collect(answer) for answer in answers if answer.status_code == 200))
-
-
-# --- What a waiting stream holds
-
-
-def asgirefs_threads() -> set[threading.Thread]:
-    return {one for one in threading.enumerate() if one.name.startswith("ThreadPoolExecutor")}
-
-
-async def test_a_waiting_stream_holds_no_thread_and_no_connection(client: Client, settings, monkeypatch):
-    """As a server has it, and the test client has not: a thread for each request."""
-    settings.AGUI = {"MAX_RUNS_PER_USER": 100}
-    monkeypatch.setattr(executor, "RELEASE_SECONDS", 0.05)
-    go_on, before = asyncio.Event(), asgirefs_threads()
-    started = [asyncio.Event() for _ in range(MANY)]
-
-    async def stream(number: int) -> bytes:
-        async with ThreadSensitiveContext():
-            return await body_of(await client.post(run_input("Hi", thread=f"t{number}")))
-
-    with script(*[[say("Half, "), wait(go_on, one), say("whole.")] for one in started]):
-        streams = [asyncio.create_task(stream(number)) for number in range(MANY)]
-        await asyncio.gather(*[one.wait() for one in started])
-        async with asyncio.timeout(60):
-            while asgirefs_threads() - before:  # noqa: ASYNC110 # they end by themselves
-                await asyncio.sleep(0.01)
-        go_on.set()
-        answers = await asyncio.gather(*streams)
-    assert all(b"whole." in answer and b"RUN_FINISHED" in answer for answer in answers)
-
-
-async def test_a_turn_needs_no_name_of_asgiref_that_is_not_documented(client: Client, monkeypatch):
-    monkeypatch.setattr(executor, "_threads_of_contexts", {})
-    monkeypatch.setattr(executor, "_loops", None)
-    with script([say("Half, "), call("echo", text="hey")], [say("whole.")]):
-        events = await client.run("Hi")
-    assert events[-1]["type"] == "RUN_FINISHED"
-    assert (await client.thread())["messages"][-1]["content"] == "whole."

@@ -44,6 +44,11 @@ async def source(*steps):
             yield step
 
 
+async def arriving(queue):
+    while True:
+        yield await queue.get()
+
+
 async def test_the_library_has_what_is_built_on():
     assert deltas.can_join, "StreamedResponse has changed: find its events anew in agui/events/join_deltas.py"
 
@@ -70,12 +75,7 @@ async def test_what_comes_at_once_is_joined_and_only_what_belongs_together():
 
 async def test_the_first_delta_and_the_end_of_a_part_are_not_held():
     arrived = asyncio.Queue()
-
-    async def arriving():
-        while True:
-            yield await arrived.get()
-
-    async with aclosing(join_deltas(arriving(), ReadAhead(FOREVER))) as events, asyncio.timeout(60):
+    async with aclosing(join_deltas(arriving(arrived), ReadAhead(FOREVER))) as events, asyncio.timeout(60):
         arrived.put_nowait(text("1"))
         assert await anext(events) == text("1")
         waiting = asyncio.ensure_future(anext(events))
@@ -89,17 +89,11 @@ async def test_the_first_delta_and_the_end_of_a_part_are_not_held():
 
 
 async def test_a_delta_after_a_pause_is_not_held_and_a_held_one_comes_by_itself():
-    go_on = asyncio.Queue()
-
-    async def slowly():
+    arrived = asyncio.Queue()
+    async with aclosing(join_deltas(arriving(arrived), ReadAhead(0.02))) as events, asyncio.timeout(60):
         for number in range(3):
-            yield text(str(number))
-            await go_on.get()
-
-    async with aclosing(join_deltas(slowly(), ReadAhead(0.02))) as events, asyncio.timeout(60):
-        for number in range(3):
+            arrived.put_nowait(text(str(number)))
             assert await anext(events) == text(str(number))
-            go_on.put_nowait(None)
 
 
 async def test_a_model_goes_on_from_an_end_only_when_that_has_been_passed_on():

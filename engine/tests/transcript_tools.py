@@ -331,7 +331,13 @@ def make_shop(**pays: Any) -> Agent:
 
 
 AGENTS["a shop that asks in other words"] = lambda: make_shop(confirm="Pay it twice?")
-add_one_tool("a shop that has nothing", urls.echo, name="echo")
+
+
+@agent("a shop that has nothing")
+def make_nothing() -> Agent:
+    registry = ToolRegistry()
+    registry.add(urls.echo, name="echo")
+    return registry, {}
 
 
 @agent("slow tools")

@@ -20,7 +20,7 @@ from agui.runs import recovery
 from agui.runs.live import live
 from tests.conftest import Client
 
-__all__ = ["patience", "processes", "server", "there"]
+__all__ = ["patience", "processes", "redis", "server", "there"]
 
 needs_redis = pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server is not installed")
 
@@ -64,9 +64,6 @@ class Processes:
 
 
 class Server(RedisServer):
-    def client(self) -> Redis:
-        return Redis.from_url(self.url)
-
     @contextmanager
     def hanging(self) -> Iterator[None]:
         self.process.send_signal(signal.SIGSTOP)
@@ -107,9 +104,16 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def processes(server: Server, patience: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Processes]:
-    with server.client() as redis:
-        redis.flushall()
+def redis(server: Server) -> Iterator[Redis]:
+    with Redis.from_url(server.url) as client:
+        yield client
+
+
+@pytest.fixture
+async def processes(
+    server: Server, redis: Redis, patience: None, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Processes]:
+    redis.flushall()
     processes = Processes(server.url)
     monkeypatch.setattr(live, "logs", processes)
     yield processes

@@ -126,7 +126,6 @@ class Stream:
     """Which kind of message each id is."""
     calls: dict[str, str] = field(default_factory=dict)
     """The ids and names of the calls of this run."""
-    arguments: dict[str, str] = field(default_factory=dict)
     results: dict[str, Any] = field(default_factory=dict)
     states: list[Any] = field(default_factory=list)
     """The shared state after each change."""
@@ -151,8 +150,6 @@ class Stream:
         if kind in GOING_ON:
             part, key = GOING_ON[kind]
             self._go_on(part, event[key], event)
-            if kind == "TOOL_CALL_ARGS":
-                self.arguments[event[key]] += event["delta"]
         elif handler := getattr(self, f"_{kind.lower()}", None):
             handler(event)
         else:
@@ -254,7 +251,6 @@ class Stream:
         _need(self.messages.get(event.get("parentMessageId", "")) == "text", "no known parent message")
         self._open("call", call_id)
         self.calls[call_id] = event["toolCallName"]
-        self.arguments.setdefault(call_id, "")
 
     def _tool_call_result(self, event: dict[str, Any]) -> None:
         call_id = event["toolCallId"]
