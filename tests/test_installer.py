@@ -634,6 +634,10 @@ def test_an_agent_answers_under_the_projects_own_login(shop):
 
 @pytest.mark.nightly
 def test_a_further_agent_finds_its_place_in_an_installed_project(shop):
+    """Also if the first engine of templates is not Django's, and finds all of them, as Jinja's may."""
+    folders = "[BASE_DIR / 'assistant/templates', BASE_DIR / 'billing/templates']"
+    engine = f"{{'BACKEND': 'django.template.backends.dummy.TemplateStrings', 'DIRS': {folders}}},"
+    replace(shop / "shop/settings.py", "TEMPLATES = [\n", f"TEMPLATES = [\n    {engine}\n")
     replace(shop / "shop/settings.py", "                'django.template.context_processors.request',\n", "")
     installed(shop)
     said = manage(shop, "startagent", "billing")

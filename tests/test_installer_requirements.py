@@ -294,6 +294,7 @@ def test_uv_is_told_where_it_looks(tmp_path, files, name, there, links):
         "no TOML",
         'tool = "uv"\n',
         "a = " + "[" * 5000,
+        "[tool.uv.workspace]\n",
         "[tool.uv.workspace]\nmembers = 1\nexclude = 1\n",
         '[tool.uv.workspace]\nmembers = [1, "", "/", "../*", "[", "**/x"]\n',
         '[tool.uv.workspace]\nmembers = ["*"]\n\xff',

@@ -7,7 +7,6 @@ import shutil
 import sys
 import tomllib
 import zipfile
-from email.parser import Parser
 from pathlib import Path
 
 import guide
@@ -30,10 +29,11 @@ def wheel_of(project: Path) -> Path:
     return wheel
 
 
-def metadata_of(wheel: Path):
+def metadata_of(wheel: Path) -> Metadata:
+    """What installers read: this refuses what is against the standard."""
     with zipfile.ZipFile(wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        return Parser().parsestr(archive.read(name).decode())
+        return Metadata.from_email(archive.read(name))
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +84,7 @@ def test_the_engine_is_installed_from_its_folder_without_network(template: Path,
 
 
 def test_installers_read_what_the_engine_declares(bake):
-    with zipfile.ZipFile(wheel_of(bake(engine="package"))) as archive:
-        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        told = Metadata.from_email(archive.read(name))  # from_email refuses what is against the standard
+    told = metadata_of(wheel_of(bake(engine="package")))
     project = tomllib.loads((ROOT / "engine/pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     assert (told.name, str(told.version)) == (project["name"], VERSION)
@@ -104,12 +102,10 @@ def test_both_forms_ask_for_the_same(bake, tmp_path: Path):
     source, package = (bake(tmp_path / form, engine=form) for form in ("source", "package"))
     extras = extras_of(source)
     assert extras == extras_of(package)
-    brought = metadata_of(wheel_of(package))
     lines = [line for line in requirements(package, *extras) if not line.startswith("--")]
     chosen = {extra for line in lines if line.startswith("agui-django") for extra in Requirement(line).extras} | {""}
     own = {str(Requirement(line)) for line in lines if not line.startswith("agui-django")}
-    for line in brought.get_all("Requires-Dist"):
-        requirement = Requirement(line)
+    for requirement in metadata_of(wheel_of(package)).requires_dist:
         marker, requirement.marker = requirement.marker, None
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in chosen):
             own.add(str(requirement))

@@ -103,21 +103,15 @@ def conflicts(project: Path) -> list[str]:
     return [name for name, content in contents if name.endswith((".rej", ".orig")) or marks.search(content)]
 
 
-def fresh(run_cli, releases: Path, version: str) -> dict[str, bytes]:
-    """What cookiecutter makes of a version."""
-    output = run_cli.output / version
-    answers = ["--no-input", "engine=source", "-c", version, "-o", str(output)]
-    assert run_cli(*answers, source=f"git+file://{releases}").returncode == 0
-    return tree(output / "my_assistant")
-
-
 @pytest.mark.nightly
 def test_update_brings_the_engine_and_leaves_what_is_the_users(created: Path, releases: Path, shell, run_cli):
     edit(created)
     before = without_git(created)
     assert UPDATE[0] in (MANUAL / "upgrading.md").read_text()
     shell(UPDATE, created, "v2")
-    after, newest = without_git(created), fresh(run_cli, releases, "v2")
+    answers = ["--no-input", "engine=source", "-c", "v2", "-o", str(run_cli.output / "v2")]
+    assert run_cli(*answers, source=f"git+file://{releases}").returncode == 0
+    after, newest = without_git(created), tree(run_cli.output / "v2/my_assistant")
     assert conflicts(created) == []
     owned = re.compile(r"(assistant|config|users|locale|shop|media)/|README\.md|\.env$|db\.sqlite3")
     assert {n: c for n, c in after.items() if owned.match(n)} == {n: c for n, c in before.items() if owned.match(n)}
