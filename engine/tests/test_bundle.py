@@ -249,8 +249,13 @@ def test_scripts_of_others_are_left_as_they_are_and_named_after_their_content(co
     assert re.search(r"\bdot\.[0-9a-f]{12}\.svg\b", texts["vendor/lib.css"])
 
 
-def test_without_the_line_of_the_part_files_are_only_named_after_their_content(collected, settings, weather):
+@pytest.fixture
+def unlisted(settings: Any) -> None:
+    """A project whose owner has removed the part's line."""
     settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != "agui.contrib.bundle"]
+
+
+def test_without_the_line_of_the_part_files_are_only_named_after_their_content(unlisted, collected, weather):
     texts = collected(weather)
     chat, drawn = texts["agui/agui-chat.js"], texts["weather/map.js"]
     for text in (chat, drawn):
