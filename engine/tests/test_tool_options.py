@@ -300,49 +300,34 @@ async def test_the_name_of_the_search_is_refused_where_something_may_be_searched
 # --- Tools of AgentConfig.toolsets: what `@tool` promises of a call, but no question, no permission
 
 
-toolset: FunctionToolset[AgentDeps] = FunctionToolset(id="mine")
+def raising(error: Exception) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
 
 
-@toolset.tool_plain
-def broken() -> str:
-    """Fail."""
-    raise ValueError("postgres://user:hunter2@db/prod")
-
-
-@toolset.tool_plain
-async def broken_async() -> str:
-    """Fail."""
+async def broken_async() -> None:
     raise KeyError("hunter2")
 
 
-@toolset.tool_plain
-def forbidden() -> str:
-    """Refuse."""
-    raise PermissionDenied
-
-
-@toolset.tool_plain
-def queryset() -> Any:
-    """Return what has no JSON form."""
-    return get_user_model().objects.all()
-
-
-@toolset.tool_plain
 async def hang() -> None:
-    """Wait for ever."""
     await asyncio.Event().wait()
 
 
-@toolset.tool
 def look(ctx: RunContext[AgentDeps]) -> list[str]:
     """Use the database, and see where."""
     return [ctx.deps.user.get_username(), f"{get_user_model().objects.count()}", threading.current_thread().name]
 
 
-@toolset.tool_plain
-def sign_in(login: str, password: SecretStr) -> str:
-    """Take a secret."""
+def sign_in(login: str, password: SecretStr) -> None:
     raise ValueError(password.get_secret_value())
+
+
+toolset = FunctionToolset[AgentDeps]([broken_async, hang, look, sign_in], id="mine")
+toolset.add_function(raising(ValueError("postgres://user:hunter2@db/prod")), name="broken")
+toolset.add_function(raising(PermissionDenied()), name="forbidden")
+toolset.add_function(lambda: get_user_model().objects.all(), name="queryset")
 
 
 class Raises(WrapperToolset[AgentDeps]):

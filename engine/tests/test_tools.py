@@ -55,12 +55,8 @@ class Agency:
 
     def __init__(self, registry: ToolRegistry, *script: Any) -> None:
         self.model = ScriptedModel(script)
-        self.agent: Agent[AgentDeps, Any] = Agent(
-            self.model,
-            deps_type=AgentDeps,
-            output_type=[str, DeferredToolRequests],
-            toolsets=[build_toolset(registry)],
-        )
+        options: Any = {"deps_type": AgentDeps, "output_type": [str, DeferredToolRequests]}
+        self.agent: Agent[AgentDeps, Any] = Agent(self.model, toolsets=[build_toolset(registry)], **options)
 
     async def run(self, user: Any = None, **resume: Any) -> Any:
         self.result = await self.agent.run(None if resume else "Go", deps=deps(user), **resume)

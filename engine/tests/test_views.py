@@ -252,6 +252,8 @@ async def test_hosts_find_the_app_and_read_it(connect: Any, mode: str):
 async def test_result_has_a_text_for_the_model_and_the_card_for_the_app(connect: Any):
     async with connect() as client:
         result = await client.call_tool("show_order", {"name": HOSTILE})
+        failed = await client.call_tool("show_order", {"title": "x" * (MAX_TITLE_CHARS + 1)})
+        other = await client.call_tool("cancel_order", {"number": 7})
     (block,) = result.content
     assert block.text == f"Order 7: {HOSTILE}"
     assert result.structured_content is None
@@ -262,16 +264,8 @@ async def test_result_has_a_text_for_the_model_and_the_card_for_the_app(connect:
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", card["base"])
     # The model of a host reads none of it.
     assert "<style>" not in json.dumps([one.model_dump() for one in result.content])
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments"), [("show_order", {"title": "x" * (MAX_TITLE_CHARS + 1)}), ("cancel_order", {"number": 7})]
-)
-async def test_failed_call_and_call_without_a_card_have_none(connect: Any, name: str, arguments: dict[str, Any]):
-    async with connect() as client:
-        result = await client.call_tool(name, arguments)
-    assert result.is_error is (name == "show_order")
-    assert "agui/view" not in (result.meta or {})
+    assert (failed.is_error, other.is_error) == (True, False)
+    assert ["agui/view" in (one.meta or {}) for one in (failed, other)] == [False, False]
 
 
 async def test_tool_that_does_not_say_so_shows_hosts_nothing(connect: Any, caplog: Any):
