@@ -33,8 +33,6 @@ from agui.testing import Chat, Response, ScriptedModel, call, collect, fail, say
 from tests import urls
 from tests.conftest import Client, half_said, played_by, script
 
-Thread = get_conversation_model()
-
 pytestmark = pytest.mark.django_db(transaction=True)
 
 urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
@@ -59,7 +57,7 @@ async def test_a_run_and_its_user_are_charged_what_its_responses_cost(client: Cl
     assert (spent.day, spent.model) == (timezone.localdate(), "scripted")
     assert (spent.requests, spent.input_tokens, spent.output_tokens) == (2, 150, 150)
     assert (spent.cost, spent.unpriced) == (Decimal("0.025"), 0)
-    thread = await Thread.objects.aget(owner=user)
+    thread = await get_conversation_model().objects.aget(owner=user)
     assert Decimal(thread.usage["cost"]) == Decimal("0.025")
 
 

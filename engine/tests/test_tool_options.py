@@ -27,11 +27,6 @@ from tests.conftest import Client, decision, parts_of, results_of
 from tests.wire import check_stream
 
 
-@pytest.fixture
-def registry() -> ToolRegistry:
-    return ToolRegistry()
-
-
 def echo(text: str = "") -> str:
     """Repeat a text."""
     return text
@@ -346,26 +341,21 @@ KINDS: dict[str, AbstractToolset[AgentDeps]] = {
 }
 
 
-@pytest.fixture
-def run(client: Client, mount: Callable[..., Any]) -> Any:
-    """Let the model call a tool, and return the events and what the model was told."""
-
-    async def run_tool(name: str, tools: AbstractToolset[AgentDeps] = toolset, **arguments: Any) -> Any:
-        model = mount(ToolRegistry(), call(name, **arguments), say("Well."), toolsets=[tools])
-        events = await client.run("Go")
-        check_stream(events)
-        assert events[-1]["type"] == "RUN_FINISHED"
-        [told] = results_of(model.requests[1]).values()
-        return events, told
-
-    return run_tool
+async def run_tool(client: Client, mount: Any, name: str, tools: Any = toolset, **arguments: Any) -> Any:
+    """Let the model call a tool; the events, and what the model was told."""
+    model = mount(ToolRegistry(), call(name, **arguments), say("Well."), toolsets=[tools])
+    events = await client.run("Go")
+    check_stream(events)
+    assert events[-1]["type"] == "RUN_FINISHED"
+    [told] = results_of(model.requests[1]).values()
+    return events, told
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["broken", "broken_async", "queryset", "forbidden"])
-async def test_a_failing_tool_of_a_toolset_ends_its_call_only(run: Any, kind: str, name: str, caplog: Any):
+async def test_a_failing_tool_of_a_toolset_ends_its_call_only(client: Client, mount, kind: str, name: str, caplog):
     prefix = "a_" if kind == "prefixed" else ""
-    events, told = await run(prefix + name, KINDS[kind])
+    events, told = await run_tool(client, mount, prefix + name, KINDS[kind])
     is_refusal = name == "forbidden"
     assert (told.content, told.outcome) == ((DENIED, "denied") if is_refusal else (FAILED, "failed"))
     [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
@@ -374,21 +364,21 @@ async def test_a_failing_tool_of_a_toolset_ends_its_call_only(run: Any, kind: st
     assert (f"Tool {prefix + name!r} failed" in caplog.text) is not is_refusal
 
 
-async def test_a_call_of_a_toolset_has_the_time_of_the_settings_and_is_not_repeated(run: Any, settings: Any):
+async def test_a_call_of_a_toolset_has_the_time_of_the_settings_and_is_not_repeated(client: Client, mount, settings):
     settings.AGUI = {**settings.AGUI, "TOOL_TIMEOUT_SECONDS": 0.05}
-    _, told = await run("hang")
+    _, told = await run_tool(client, mount, "hang")
     assert (told.content, told.outcome) == (TIMED_OUT, "failed")
 
 
-async def test_a_blocking_function_of_a_toolset_runs_in_a_thread_of_the_tools(run: Any):
-    _, told = await run("look")
+async def test_a_blocking_function_of_a_toolset_runs_in_a_thread_of_the_tools(client: Client, mount):
+    _, told = await run_tool(client, mount, "look")
     user, count, thread = told.content
     assert (user, count) == ("ada", "1")
     assert thread.startswith("agui-tools")
 
 
-async def test_a_call_of_a_toolset_is_audited_with_its_cause_and_without_secrets(run: Any):
-    await run("sign_in", login="ada", password="hunter2")
+async def test_a_call_of_a_toolset_is_audited_with_its_cause_and_without_secrets(client: Client, mount):
+    await run_tool(client, mount, "sign_in", login="ada", password="hunter2")
     [record] = [record async for record in AuditRecord.objects.all()]
     assert (record.tool_name, record.outcome) == ("sign_in", "failed")
     assert record.error.startswith("ValueError: ")
