@@ -301,6 +301,11 @@ async def half_said(client: Client, *later: Any, **body: Any) -> AsyncIterator[t
 
 
 @pytest.fixture
+def registry() -> ToolRegistry:
+    return ToolRegistry()
+
+
+@pytest.fixture
 def mount(settings: Any) -> Callable[..., ScriptedModel]:
     """Serve an agent with these tools, under /agent/, and let a script answer."""
 

@@ -12,9 +12,9 @@ the model.
 import json
 import re
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -64,24 +64,19 @@ class Extra:
 
 @dataclass(frozen=True)
 class Refusal:
-    """An HTTP error, with the body and headers that the provider would send."""
+    """An HTTP error, with the body that the provider would send."""
 
     status: int
     body: Event
-    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Body:
     """A body as it is sent, piece by piece."""
 
-    chunks: Sequence[str | bytes]
+    chunks: Iterable[str | bytes]
     status: int = 200
     media_type: str = "text/event-stream"
-
-    def __iter__(self) -> Iterator[bytes]:
-        for chunk in self.chunks:
-            yield chunk.encode() if isinstance(chunk, str) else chunk
 
 
 @dataclass(frozen=True)
@@ -110,25 +105,16 @@ class ProviderStub:
                 stub.requests.append(Received(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
                 reply = stub.replies.pop(0) if stub.replies else Refusal(500, {"error": {"message": "no reply left"}})
                 if isinstance(reply, Refusal):
-                    self._start(reply.status, "application/json", reply.headers)
-                    self.wfile.write(json.dumps(reply.body).encode())
-                    return
-                if isinstance(reply, Body):
-                    self._start(reply.status, reply.media_type, {})
-                    # A client that has read enough hangs up.
-                    with suppress(ConnectionError):
-                        for chunk in reply:
-                            self.wfile.write(chunk)
-                    return
-                self._start(200, "text/event-stream", {})
-                for frame in FORMATS.get(self.path, google)(reply):
-                    self.wfile.write(frame.encode())
-
-            def _start(self, status: int, media_type: str, headers: dict[str, str]) -> None:
-                self.send_response(status)
-                for name, value in {"Content-Type": media_type, **headers}.items():
-                    self.send_header(name, value)
+                    reply = Body([json.dumps(reply.body)], reply.status, "application/json")
+                if not isinstance(reply, Body):
+                    reply = Body(FORMATS.get(self.path, google)(reply))
+                self.send_response(reply.status)
+                self.send_header("Content-Type", reply.media_type)
                 self.end_headers()
+                # A client that has read enough hangs up.
+                with suppress(ConnectionError):
+                    for chunk in reply.chunks:
+                        self.wfile.write(chunk.encode() if isinstance(chunk, str) else chunk)
 
             def log_message(self, *args: object) -> None:
                 """Keep the tests' output clean."""
@@ -292,29 +278,31 @@ FORMATS: dict[str, Callable[[Any], Iterator[str]]] = {
 
 # --- What a request to any of the APIs has
 
+# The keys of the ids of calls and of their results, by the types of items.
+CALLS = {"function": "id", "tool_use": "id", "function_call": "call_id"}
+RESULTS = {"tool_result": "tool_use_id", "function_call_output": "call_id"}
+
+
+def messages_of(body: Any) -> Any:
+    return body.get("messages") or body.get("input") or body.get("contents")
+
+
+def items_in(value: Any) -> Iterator[Event]:
+    """All objects, at any depth."""
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from items_in(item)
+
 
 def calls_in(body: Any) -> tuple[list[str], list[str]]:
     """The ids of the calls and of the results in a request to any of the APIs."""
-    calls, results = [], []
-
-    def look(value: Any) -> None:
-        if isinstance(value, list):
-            for item in value:
-                look(item)
-        elif isinstance(value, dict):
-            if value.get("type") == "function" and "id" in value:
-                calls.append(value["id"])
-            elif value.get("type") in ("tool_use", "function_call"):
-                calls.append(value["call_id"] if "call_id" in value else value["id"])
-            elif value.get("role") == "tool":
-                results.append(value["tool_call_id"])
-            elif value.get("type") in ("tool_result", "function_call_output"):
-                results.append(value["call_id"] if "call_id" in value else value["tool_use_id"])
-            for item in value.values():
-                look(item)
-
-    look(body.get("messages") or body.get("input") or body.get("contents"))
-    return calls, results
+    items = list(items_in(messages_of(body)))
+    calls = [item[CALLS[item["type"]]] for item in items if item.get("type") in CALLS]
+    results = [item[RESULTS[item["type"]]] for item in items if item.get("type") in RESULTS]
+    return calls, results + [item["tool_call_id"] for item in items if item.get("role") == "tool"]
 
 
 def check_history(body: Any, own: Collection[str] = ()) -> None:
@@ -324,20 +312,9 @@ def check_history(body: Any, own: Collection[str] = ()) -> None:
     assert sorted(calls) == sorted(results), (calls, results)
     for call_id in calls:
         assert call_id in own or re.fullmatch("[a-zA-Z0-9_-]{1,64}", call_id)
-    messages = body.get("messages") or body.get("input") or body.get("contents")
+    messages = messages_of(body)
     [first, *_] = [one for one in messages if one.get("role") not in ("system", "developer")]
     assert first["role"] == "user"
-    for text in texts_in(messages):
-        assert text.strip(), messages
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
-        for item in value:
-            yield from texts_in(item)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            if name in ("text", "content") and isinstance(item, str):
-                yield item
-            else:
-                yield from texts_in(item)
+    for item in items_in(messages):
+        for text in (item.get("text"), item.get("content")):
+            assert not isinstance(text, str) or text.strip(), messages

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -115,7 +116,7 @@ def weather(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A chat, and what the part of somebody else has in its folder."""
     modules = {"activity:map": "weather/map.js", "activity:gone": "weather/gone.js"}
     part = SimpleNamespace(name="weather", label="weather", page_modules=modules)
-    monkeypatch.setattr(parts, "installed", lambda: (part,))
+    monkeypatch.setattr(parts, "installed", cache(lambda: (part,)))
     return {
         "agui/agui-chat.js": 'import { a } from "./shared.js";\nexport const load = () => import("./later.js");\n'
         "// why\nexport const chat = a;\n",

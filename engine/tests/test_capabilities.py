@@ -105,9 +105,12 @@ async def test_thinking_is_for_each_provider_what_it_knows(client: Client, stub:
     assert body["thinking"]["type"] in ("adaptive", "enabled")
 
 
-async def test_caching_marks_what_anthropic_is_to_keep(client: Client, stub: ProviderStub):
-    body = await asked(client, stub, CLAUDE, capabilities=[example("Prompt caching")["caching"]])
+async def test_anthropic_is_told_what_to_keep_and_may_fetch(client: Client, stub: ProviderStub):
+    capabilities = [example("Prompt caching")["caching"], example("The web")["fetch"]]
+    body = await asked(client, stub, CLAUDE, capabilities=capabilities)
     assert '"cache_control": {"type": "ephemeral", "ttl": "1h"}' in json.dumps(body)
+    [offered] = [tool for tool in body["tools"] if tool.get("name") == "web_fetch"]
+    assert offered["max_uses"] == 3
     assert "cache_control" not in json.dumps(await asked(client, stub, CLAUDE))
 
 
@@ -164,12 +167,6 @@ async def test_a_providers_own_tool_is_a_tool_call_for_a_client(
     streamed = {event["messageId"] for event in events if "messageId" in event}
     assert streamed <= {one["id"] for one in thread["messages"]}
     assert "Found it." in json.dumps(stub.requests[1].body)
-
-
-async def test_a_fetch_is_the_providers_where_it_can(client: Client, stub: ProviderStub):
-    body = await asked(client, stub, CLAUDE, capabilities=[example("The web")["fetch"]])
-    [offered] = [tool for tool in body["tools"] if tool.get("name") == "web_fetch"]
-    assert offered["max_uses"] == 3
 
 
 async def test_the_web_is_the_servers_for_a_model_that_can_not(client: Client):

@@ -23,29 +23,14 @@ from agui.testing import call
 
 def test_catalog_has_what_a_card_shows():
     registry = ToolRegistry()
-
-    def delete_finished_tasks() -> str:
-        """Delete the finished tasks.
-
-        More for people who read the code.
-        """
-        return ""
-
     told = {"confirm": "Sure?", "summary": "Tidy up", "category": ToolCategory.UI_WRITE}
-    registry.add(delete_finished_tasks, destructive=True, **told)
+    registry.add(archive, destructive=True, **told)
     for name in ("get-URL", "__x__", "_"):
         registry.add(lambda: None, name=name, description="Do it.")
-    full, *others = build_tool_catalog(registry)
-    assert full == {
-        "name": "delete_finished_tasks",
-        "summary": "Tidy up",
-        "description": "Delete the finished tasks.",
-        "category": "ui_write",
-        "destructive": True,
-        "confirm": "Sure?",
-    }
-    # Keys that say nothing are absent, and a summary is the name if there is none.
-    assert others == [
+    about = {"destructive": True, "confirm": "Sure?", "category": "ui_write"}
+    assert build_tool_catalog(registry) == [
+        {"name": "archive", "summary": "Tidy up", "description": "Archive a year.", **about},
+        # Keys that say nothing are absent, and a summary is the name if there is none.
         {"name": "get-URL", "summary": "Get URL", "description": "Do it."},
         {"name": "__x__", "summary": "X", "description": "Do it."},
         {"name": "_", "summary": "_", "description": "Do it."},
@@ -149,19 +134,12 @@ async def test_tools_of_toolsets_are_listed_with_labels(client, mount, caplog):
         (Tool(archive, requires_approval=True), 'Run "Archive"?', {"x-summary": "Archive"}),
         (Tool(archive, requires_approval=True, metadata=TIDY), "Sure?", TIDY),
         (Tool(ask, metadata={"x-summary": "Ask it"}), 'Run "Ask it"?', {"x-summary": "Ask it"}),
+        (Tool(choose, metadata={"x-summary": "Choose it"}), "Choose it", {"x-summary": "Choose it"}),
     ],
 )
 async def test_an_interrupt_of_a_toolset_has_its_tools_words(client, mount, tool, message, told):
     mount(ToolRegistry(), call(tool.name, year=1999), toolsets=[FunctionToolset([tool])])
     (interrupt,) = (await client.run("Archive"))[-1]["outcome"]["interrupts"]
-    assert interrupt["message"] == message
-    arguments = {"arguments": '{"year": 1999}', "input": {"year": 1999}}
-    assert interrupt["metadata"] == {"toolName": tool.name, "kind": "approval", **arguments, **told}
-
-
-async def test_a_question_of_a_toolset_has_its_tools_label(client, mount):
-    choosing = Tool(choose, metadata={"x-summary": "Choose it"})
-    mount(ToolRegistry(), call("choose", year=1999), toolsets=[FunctionToolset([choosing])])
-    (interrupt,) = (await client.run("Choose"))[-1]["outcome"]["interrupts"]
-    assert interrupt["metadata"]["x-summary"] == "Choose it"
-    assert "Choose it" in interrupt["message"]
+    assert message in interrupt["message"]
+    keys = interrupt["metadata"].keys() - {"toolName", "kind", "arguments", "input"}
+    assert {key: interrupt["metadata"][key] for key in keys} == told

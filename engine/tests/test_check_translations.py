@@ -40,11 +40,6 @@ def test_the_languages_of_the_project_lack_nothing():
     assert out.getvalue() == "Complete: ar, de, es, fr, ja.\n"
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    return Path(shutil.copy(LANGUAGES / "fr.js", tmp_path / "words.js"))
-
-
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
@@ -57,7 +52,8 @@ def table(tmp_path: Path) -> Path:
         ('  send: "Envoyer"', "  send: other", "words.js: the value of 'send' is no text."),
     ],
 )
-def test_a_table_of_the_page(table: Path, old: str, new: str, found: str):
+def test_a_table_of_the_page(tmp_path: Path, old: str, new: str, found: str):
+    table = Path(shutil.copy(LANGUAGES / "fr.js", tmp_path / "words.js"))
     spoil(table, old, new)
     [line] = problems("fr", table=table)
     assert found in line

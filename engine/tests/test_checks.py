@@ -100,10 +100,6 @@ def test_a_missing_key_is_named_to_developers(settings, monkeypatch, key, expect
     assert ids() == expected
 
 
-class OfSession(DjangoSessionConversationStore):
-    """Another session store: it inherits what asks for the request."""
-
-
 class OfRequest(ModelConversationStore):
     """A store that a request opens in a way of its own."""
 
@@ -124,7 +120,6 @@ class OfAnything(OfRequest):
     [
         (ModelConversationStore, False),
         (DjangoSessionConversationStore, True),
-        (OfSession, True),
         (OfRequest, True),
         (OfAnything, False),
     ],
@@ -136,7 +131,7 @@ def test_workers_are_refused_a_store_that_only_a_request_can_open(settings, stor
     assert any("works without a request" in complaint for complaint in complaints) is needs_request
 
 
-@pytest.mark.parametrize("store", [DjangoSessionConversationStore, OfSession, OfRequest])
+@pytest.mark.parametrize("store", [DjangoSessionConversationStore, OfRequest])
 async def test_what_only_a_request_can_open_is_left_to_a_request(settings, transactional_db, store):
     settings.AGUI = {**settings.AGUI, "CONVERSATION_STORE": f"{store.__module__}.{store.__name__}"}
     here = process_name().rpartition("/")[0].rpartition("/")[0]

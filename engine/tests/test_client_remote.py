@@ -1,16 +1,20 @@
-"""Remote agents as tools: an agent of the project asks another one, over HTTP."""
+"""Remote agents as tools, which an agent of the project asks over HTTP, and the programs of agui/manual/client.md."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+import agui.contrib.client
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls
+from agui.contrib.client import AGUIError, AGUIModel, AGUIModelSettings
 from agui.models import Run
 from agui.testing import ScriptedModel, call, event_types, fail, say
-from tests import urls
+from tests import pages, urls
 from tests.conftest import Client, results_of
 from tests.serving import site_that_says
 
@@ -81,13 +85,16 @@ async def test_a_tool_of_the_same_name_wins(client: Client, settings: Any):
         assert tools.tools["helper"].description == "Mine."
 
 
+FINE = {"URL": "https://a.example/", "DESCRIPTION": "x"}
+
+
 @pytest.mark.parametrize(
     ("agents", "key"),
     [
-        ({"a b": {"URL": "https://a.example/", "DESCRIPTION": "x"}}, "REMOTE_AGENTS"),
-        ({"a": {"URL": "ftp://a.example/", "DESCRIPTION": "x"}}, "URL"),
-        ({"a": {"URL": "https://a.example/", "DESCRIPTION": "x", "HEADERS": "Bearer secret"}}, "HEADERS"),
-        ({"a": {"URL": "https://a.example/", "DESCRIPTION": "x", "TOKEN": "secret"}}, "TOKEN"),
+        ({"a b": FINE}, "REMOTE_AGENTS"),
+        ({"a": {**FINE, "URL": "ftp://a.example/"}}, "URL"),
+        ({"a": {**FINE, "HEADERS": "Bearer secret"}}, "HEADERS"),
+        ({"a": {**FINE, "TOKEN": "secret"}}, "TOKEN"),
         ({"a": {"URL": "https://a.example/"}}, "DESCRIPTION"),
     ],
 )
@@ -95,3 +102,63 @@ def test_a_wrong_setting_is_named_and_not_repeated(agents: Any, key: str):
     with pytest.raises(ImproperlyConfigured, match=key) as caught:
         conf.load({"CLIENT": {"REMOTE_AGENTS": agents}})
     assert "secret" not in str(caught.value)
+
+
+# --- The manual: its programs run, and the tests that docs/dotnet-client.md names exist
+
+TESTS = Path(__file__).resolve().parent
+PAGE = pages.read("client.md")
+
+
+def program(heading: str) -> dict[str, Any]:
+    """Run the program of a section; what it defines."""
+    (code,) = re.findall(r"```python\n(.*?)```", section(heading), re.S)
+    defined: dict[str, Any] = {}
+    exec(compile(code, heading, "exec"), defined)  # noqa: S102
+    return defined
+
+
+def section(heading: str) -> str:
+    return PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+
+
+def test_each_test_that_the_likeness_names_exists():
+    named = re.findall(r"`(test_\w+)`", (TESTS.parents[1] / "docs/dotnet-client.md").read_text())
+    written = "".join(path.read_text() for path in TESTS.glob("test_client_*.py"))
+    assert len(named) > 20
+    assert [name for name in named if f"def {name}(" not in written] == []
+
+
+def test_each_setting_and_error_is_on_the_page():
+    cells = re.findall(r"^\|([^|]*)\|", section("As a model") + section("Errors"), re.M)
+    told = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    errors = {name for name in agui.contrib.client.__all__ if name.endswith("Error")} - {AGUIError.__name__}
+    own = {name for name in AGUIModelSettings.__annotations__ if name.startswith("agui_")}
+    assert told - {"AGUIModelSettings"} == errors | own
+
+
+async def test_the_first_program_keeps_its_thread(user: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any):
+    answers = [call("location"), say("You are in Paris."), say("It rains.")]
+    async with site_that_says(user, *answers) as site:
+        monkeypatch.setenv("AGENT_URL", site.url)
+        monkeypatch.setenv("AGENT_TOKEN", site.headers["Authorization"].removeprefix("Bearer "))
+        await program("As a model")["main"]()
+        assert len(await site.client.threads()) == 1
+    assert capsys.readouterr().out == "You are in Paris.\nIt rains.\n"
+
+
+@pytest.mark.parametrize(("typed", "effects"), [("y", ["disk"]), ("n", [])])
+async def test_the_second_program_asks(user: Any, monkeypatch: pytest.MonkeyPatch, typed: str, effects: list[str]):
+    answers = {"Really wipe it? {'what': 'disk'} [y/n] ": typed, "Which day? ": "2026-12-24"}
+    monkeypatch.setattr("builtins.input", answers.pop)
+    async with site_that_says(user, [call("wipe", what="disk"), call("choose_day")], say("Done.")) as site:
+        model = AGUIModel(site.url, headers=site.headers)
+        assert await program("Approvals and questions")["ask"](model, "Wipe it") == "Done."
+    assert answers == {}
+    assert urls.effects == effects
+
+
+async def test_the_third_program_prints_while_it_reads(user: Any, capsys: Any):
+    async with site_that_says(user, say("Hello there.", 3)) as site:
+        await program("As events")["say"](site.client, "t1", "Hi")
+    assert capsys.readouterr().out == "Hello there."

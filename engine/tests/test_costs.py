@@ -29,11 +29,9 @@ from agui.runs.recovery import recover_run
 from agui.runs.usage import add_broken_off, count_unpriced
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
-from agui.testing import Chat, Response, ScriptedModel, call, fail, say, wait
+from agui.testing import Chat, Response, ScriptedModel, call, collect, fail, say, wait
 from tests import urls
-from tests.conftest import Client, played_by, script
-
-Thread = get_conversation_model()
+from tests.conftest import Client, half_said, played_by, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,10 +42,6 @@ def priced(step, cost, tokens=100):
     """An answer that costs so many dollars."""
     usage = RequestUsage(input_tokens=tokens, output_tokens=tokens, cost=None if cost is None else Decimal(cost))
     return Response([step], usage=usage)
-
-
-def used(**usage):
-    return RunUsage(**usage)
 
 
 # --- Runs
@@ -63,7 +57,7 @@ async def test_a_run_and_its_user_are_charged_what_its_responses_cost(client: Cl
     assert (spent.day, spent.model) == (timezone.localdate(), "scripted")
     assert (spent.requests, spent.input_tokens, spent.output_tokens) == (2, 150, 150)
     assert (spent.cost, spent.unpriced) == (Decimal("0.025"), 0)
-    thread = await Thread.objects.aget(owner=user)
+    thread = await get_conversation_model().objects.aget(owner=user)
     assert Decimal(thread.usage["cost"]) == Decimal("0.025")
 
 
@@ -137,20 +131,15 @@ async def test_a_run_has_spent_what_is_known_of_it(client: Client, answers, cost
 @pytest.mark.parametrize("is_visitor", [False, True])
 async def test_deleting_a_conversation_forgets_no_spending(client: Client, is_visitor):
     who = Client(None, "/open/") if is_visitor else client
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    last = Response([wait(go_on, reached), say("Hi")], usage=RequestUsage(input_tokens=1, cost=Decimal("0.01")))
-    with script(priced(call("echo", text="x"), "0.02"), last, priced(say("Again"), "0.02")):
-        run = asyncio.create_task(who.run("Hi"))
-        await reached.wait()
+    async with half_said(who, priced(say("Again"), "0.02")) as (response, go_on):
         await ModelConversationStore().delete("t1", scope=(await Run.objects.aget()).scope)
         go_on.set()
-        await run
+        await collect(response)
         assert not await Run.objects.aexists()
-        assert (await Spending.objects.aget()).cost == Decimal("0.03")
         await who.run("Hi")
     await who.http.delete(f"{who.prefix}threads/t1/")
-    assert not await Run.objects.aexists()
-    assert (await Spending.objects.aget()).cost == Decimal("0.05")
+    spent = await Spending.objects.aget()
+    assert (spent.requests, spent.cost) == (2, Decimal("0.02"))
 
 
 async def test_the_time_to_the_first_word_is_noted_if_there_is_one(client: Client):
@@ -177,7 +166,7 @@ def dead_run(user):
         owner=user,
         model="small",
         process="elsewhere/1/word",
-        usage=codec.dump(codec.USAGE, used(input_tokens=5, requests=1, cost=Decimal(2))),
+        usage=codec.dump(codec.USAGE, RunUsage(input_tokens=5, requests=1, cost=Decimal(2))),
         draft=codec.dump_messages([ModelResponse(parts=[TextPart("Half")], model_name="big", usage=usage)]),
     )
 
@@ -204,14 +193,14 @@ def test_what_was_noted_before_it_died_is_not_spent_again(user, dead_run):
 @pytest.mark.parametrize(("cost", "rest"), [(3, Spent(1, 3, 0, 0, Decimal(1))), (2, Spent(1, 3, 0, 1, None))])
 def test_what_no_response_accounts_for_is_put_down_to_the_run_s_model(cost, rest):
     answer = ModelResponse(parts=[], model_name="big", usage=RequestUsage(input_tokens=5, cost=Decimal(2)))
-    usage = used(input_tokens=8, requests=2, cost=Decimal(cost))
+    usage = RunUsage(input_tokens=8, requests=2, cost=Decimal(cost))
     assert spent_by_model(usage, [answer], "own") == {"big": Spent(1, 5, 0, 0, Decimal(2)), "own": rest}
     assert count_unpriced(usage, [answer]) == rest.unpriced
 
 
 def test_a_model_s_odd_name_is_no_reason_to_forget(user):
     answer = ModelResponse(parts=[], model_name="\0\ud800" + "x" * 300, usage=RequestUsage(input_tokens=5))
-    spent = spent_by_model(used(input_tokens=5, requests=1), [answer], "own")
+    spent = spent_by_model(RunUsage(input_tokens=5, requests=1), [answer], "own")
     add_spending("user:1", user.pk, load_spent(dump_spent(spent)), {})
     assert len(Spending.objects.get().model) == 255
 
@@ -313,7 +302,7 @@ async def test_who_stops_an_answer_pays_for_what_he_got(client: Client):
 )
 def test_what_is_broken_off_is_priced_by_its_size(reported, input_tokens, output_tokens):
     messages = answer_to("a" * 3992, "b" * 400, RequestUsage(**reported))
-    usage = used(requests=1, **reported)
+    usage = RunUsage(requests=1, **reported)
     for _ in range(2):
         add_broken_off(usage, messages, set())
         assert (usage.requests, usage.input_tokens, usage.output_tokens) == (1, input_tokens, output_tokens)
@@ -332,9 +321,9 @@ def test_what_is_broken_off_is_priced_by_its_size(reported, input_tokens, output
 )
 def test_nothing_is_added_to_what_is_known(usage, said, state, before):
     prompt, response = answer_to("Hi", said, usage, state)
-    total = used()
+    total = RunUsage()
     add_broken_off(total, [prompt, response if said else replace(response, parts=[])], before)
-    assert total == used()
+    assert total == RunUsage()
 
 
 # --- The recipe of the manual

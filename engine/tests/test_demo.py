@@ -336,14 +336,12 @@ async def test_introduction_opens_the_conversation_only():
     assert "`summarize_tasks` returned" in second.output
 
 
-async def test_skill_is_read_in_place_of_its_name():
+@pytest.mark.parametrize(("said", "tool"), [("/review", "list_tasks"), ("summarize tasks", "summarize_tasks")])
+async def test_skill_is_read_in_place_of_its_name(said, tool):
     agent = build(*FUNCTIONS, instructions=["Summarize tasks when asked to.", lambda: "Delete finished tasks."])
-    result = await agent.run("/review", instructions="Review my day: list my tasks, then end.")
-    assert result.output.startswith("`list_tasks` returned")
+    result = await agent.run(said, instructions="Review my day: list my tasks, then end.")
+    assert result.output.startswith(f"`{tool}` returned")
     assert "delete" not in result.output
-    assert "summarize" not in result.output
-    result = await agent.run("summarize tasks", instructions="Review my day: list my tasks, then end.")
-    assert "`summarize_tasks` returned" in result.output
 
 
 @pytest.mark.parametrize(("number", "why"), [(3, "Pick another number."), ("many", "")])

@@ -93,7 +93,6 @@ async def works(user: Any, token: str, address: str = "/agent/") -> None:
             {"MIDDLEWARE": ["django.middleware.gzip.GZipMiddleware", *django_settings.MIDDLEWARE]},
             {"MIDDLEWARE": ["django.middleware.http.ConditionalGetMiddleware", *django_settings.MIDDLEWARE]},
             {"MIDDLEWARE": [f"{CACHED}.Update{CACHE}", *django_settings.MIDDLEWARE, f"{CACHED}.FetchFrom{CACHE}"]},
-            {"DEFAULT_AUTO_FIELD": "django.db.models.AutoField"},
             {"PREPEND_WWW": False, "USE_X_FORWARDED_HOST": True},
             {"DATA_UPLOAD_MAX_MEMORY_SIZE": 100},
         ]

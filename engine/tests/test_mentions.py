@@ -232,28 +232,42 @@ async def test_an_edited_message_mentions_what_is_left_in_it(client: Client):
     assert prompts(model.requests[0]) == [texts[0]]
 
 
-TITLES = ("b", "a@b", "@b", "\n", "Call", "Call Ada")
+def titled(*titles: str) -> list[dict[str, str]]:
+    return [{**MILK, "title": title} for title in titles]
+
+
+ALIKE = titled("b", "a@b", "@b", "\n", "Call", "Call Ada")
+NO_RECORDS: list[Any] = [None, 5, "x", {}, [None, 5, "x", [], {}], [{"kind": "task", "title": "Buy milk"}]]
+NO_RECORDS += [[{**MILK, "id": 5}], [{**MILK, "id": "5" * 201}], titled("")]
 
 
 @pytest.mark.parametrize(
-    ("text", "mentioned"),
+    ("text", "mentions", "mentioned"),
     [
-        ("@a@b", ["a@b"]),
-        ("@a@b @b", ["a@b", "b"]),
-        ("@@b", ["@b"]),
-        ("a@b", ["b"]),
-        ("@ab", []),
-        ("", []),
-        ("@Call Ada, then @Call Bob", ["Call", "Call Ada"]),
+        # The longest title is meant.
+        ("@a@b", ALIKE, ["a@b"]),
+        ("@a@b @b", ALIKE, ["a@b", "b"]),
+        ("@@b", ALIKE, ["@b"]),
+        ("a@b", ALIKE, ["b"]),
+        ("@ab", ALIKE, []),
+        ("", ALIKE, []),
+        ("@Call Ada, then @Call Bob", ALIKE, ["Call", "Call Ada"]),
+        # A title is no pattern.
+        *((f"@{title}!", titled(title), [title]) for title in ("C++ (new)", "[draft", "(a+)+$", "\\")),
+        ("@" + "a" * 5000, titled("(a+)+$"), []),
+        *(("@Buy milk @", mentions, []) for mentions in NO_RECORDS),
     ],
 )
-async def test_the_longest_title_is_meant(client: Client, monkeypatch: Any, text: str, mentioned: list[str]):
+async def test_a_message_mentions_the_records_whose_titles_it_has(
+    client: Client, monkeypatch: Any, text: str, mentions: Any, mentioned: list[str]
+):
     threads = []
     matched = references._with_mentions
     monkeypatch.setattr(references, "_with_mentions", lambda m: threads.append(threading.get_ident()) or matched(m))
-    [request] = await requests_of(client, message(f"See {text}", [{**MILK, "title": title} for title in TITLES]))
+    [request] = await requests_of(client, message(f"See {text}", mentions))
     assert sorted(row["title"] for row in told(request)) == mentioned
-    assert threads
+    assert prompts(request)[1 if mentioned else 0 :] == [f"See {text}"]
+    assert threads or not mentioned
     assert threading.get_ident() not in threads  # Off the event loop
 
 
@@ -272,29 +286,6 @@ async def test_a_record_can_not_leave_its_fence(client: Client):
     fence = prompts(request)[0]
     assert fence.count("<mentions>") == fence.count("</mentions>") == 1
     assert len(FENCE.fullmatch(fence)[2].splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    "mentions",
-    [
-        *(None, 5, "x", {}, [None, 5, "x", [], {}]),
-        [{**MILK, "id": 5}],
-        [{**MILK, "title": ""}],
-        [{**MILK, "id": "5" * 201}],
-        [{"kind": "task", "title": "Buy milk"}],
-    ],
-)
-async def test_what_is_no_record_is_not_told(client: Client, mentions: Any):
-    [request] = await requests_of(client, message("See @Buy milk @", mentions))
-    assert prompts(request) == ["See @Buy milk @"]
-
-
-@pytest.mark.parametrize("title", ["C++ (new)", "[draft", "(a+)+$", "\\"])
-async def test_a_title_is_no_pattern(client: Client, title: str):
-    record = {**MILK, "title": title}
-    texts = (f"See @{title}!", "See @" + "a" * 5000)
-    requests = await requests_of(client, *(message(text, [record]) for text in texts))
-    assert [told(request) for request in requests] == [[record], []]
 
 
 # --- What the manual shows

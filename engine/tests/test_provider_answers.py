@@ -6,7 +6,7 @@ The answers are those of inputs/provider_answers.json, the histories those of in
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ class Turn:
 
     events: list[dict[str, Any]]
     thread: dict[str, Any]
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
 
     @property
     def text(self) -> str:
@@ -70,26 +70,16 @@ class Turn:
     def answers(self) -> list[str]:
         return [one["content"] for one in self.thread["messages"] if one["role"] == "assistant" and "content" in one]
 
-    @property
-    def failure(self) -> dict[str, Any]:
-        """What the thread says about the turn."""
-        [failure] = self.thread["failures"].values()
-        return failure
-
 
 def serve(settings: Any, notes: list[str], **config: Any) -> None:
     registry = ToolRegistry()
+    registry.add(lambda: "pong", name="ping", description="Answer.")
 
     @tool(registry)
     def put_note(text: str) -> dict[str, Any]:
         """Put a note down."""
         notes.append(text)
         return {"noted": text}
-
-    @tool(registry)
-    def ping() -> str:
-        """Answer."""
-        return "pong"
 
     view = DjangoAGUIView(registry, AgentConfig(**config))
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
@@ -195,7 +185,8 @@ async def test_a_result_without_a_call_is_nowhere(client, stub, settings):
 @pytest.mark.parametrize("name", REFUSED)
 async def test_a_refusal_is_called_so_and_has_the_models_words(name, client, stub, settings):
     turn = await play(name, client, stub, settings)
-    assert turn.events[-1]["code"] == turn.failure["code"] == "model_refused"
+    [failure] = turn.thread["failures"].values()
+    assert turn.events[-1]["code"] == failure["code"] == "model_refused"
     words = [REFUSAL] if name.startswith("refusal") else []
     assert turn.answers == words
     assert turn.text == "".join(words)
@@ -225,25 +216,6 @@ async def test_a_thought_between_tags_is_no_part_of_the_answer(name, client, stu
     assert turn.answers == ["Hello"]
     assert "think>" not in turn.text
     assert name == "only </think>" or turn.text == "Hello"
-
-
-async def test_a_thought_may_come_letter_by_letter(client, stub, settings):
-    text = "<think>Let me see</think>\n\nHello"
-    stub.replies = [Body([f"{chat_data(letter)}\n\n" for letter in text])]
-    serve(settings, [], model=model_of("chat", stub.url, "ollama"))
-    events = await client.run("Hi")
-    messages = (await client.thread())["messages"]
-
-    check_stream(events)
-    assert Turn(events, {}).text == "Hello"
-    told = [(one["role"], one["content"]) for one in messages[1:]]
-    assert told == [("reasoning", "Let me see"), ("assistant", "Hello")]
-
-
-def chat_data(text: str) -> str:
-    choices = [{"index": 0, "delta": {"content": text}, "finish_reason": None}]
-    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices}
-    return f"data: {json.dumps(chunk)}"
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -2,8 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
 from math import inf
 from typing import Any
 from uuid import UUID
@@ -35,34 +34,12 @@ LENGTHS = (2, 1000)
 STATEMENTS = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 
 
-@contextmanager
-def recorded() -> Iterator[list[tuple[str, int]]]:
-    """Record the statements of all new connections, each with the size of what goes to the database.
+@pytest.fixture(autouse=True)
+async def statements(settings: Any, monkeypatch: Any) -> AsyncIterator[list[tuple[str, int]]]:
+    """The statements of all new connections, each with the size of what goes to the database.
 
     But not the signs of life: after a failure they have a new connection, and nobody knows when they look.
     """
-    statements: list[tuple[str, int]] = []
-
-    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if (word := sql.strip().split()[0]) in STATEMENTS and threading.current_thread() is not life._thread:
-            statements.append((word, len(sql) + sum(len(str(param)) for param in params or ())))
-        return execute(sql, params, many, context)
-
-    def listen(connection: Any, **kwargs: Any) -> None:
-        if note not in connection.execute_wrappers:
-            connection.execute_wrappers.append(note)
-
-    connection_created.connect(listen)
-    try:
-        yield statements
-    finally:
-        connection_created.disconnect(listen)
-        for connection in connections.all():
-            connection.execute_wrappers = [one for one in connection.execute_wrappers if one is not note]
-
-
-@pytest.fixture(autouse=True)
-async def statements(settings: Any, monkeypatch: Any) -> AsyncIterator[list[tuple[str, int]]]:
     # One thread: the first query of a test opens its connection.
     settings.AGUI = {"DATABASE_THREADS": 1}
     # Whether there are budgets is asked every few seconds, and not for each turn.
@@ -71,8 +48,22 @@ async def statements(settings: Any, monkeypatch: Any) -> AsyncIterator[list[tupl
     monkeypatch.setattr(apps.get_app_config("agui_queue"), "_is_loaded", True)
     monkeypatch.setattr(rows, "look_after_commit", lambda queue: None)
     await life.begin()  # Signs of life go through a connection of their own, which is there by now
-    with recorded() as statements:
-        yield statements
+    recorded: list[tuple[str, int]] = []
+
+    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if (word := sql.strip().split()[0]) in STATEMENTS and threading.current_thread() is not life._thread:
+            recorded.append((word, len(sql) + sum(len(str(param)) for param in params or ())))
+        return execute(sql, params, many, context)
+
+    def listen(connection: Any, **kwargs: Any) -> None:
+        if note not in connection.execute_wrappers:
+            connection.execute_wrappers.append(note)
+
+    connection_created.connect(listen)
+    yield recorded
+    connection_created.disconnect(listen)
+    for connection in connections.all():
+        connection.execute_wrappers = [one for one in connection.execute_wrappers if one is not note]
 
 
 async def words_of(statements: list[tuple[str, int]], awaitable: Any) -> list[str]:

@@ -21,17 +21,24 @@ from tests.test_llm import stub
 __all__ = ["stub"]
 
 
-class Unprepared(ScriptedModel):
-    """Keeps the settings as the agent gives them, of which it supports few; without the engine's deadline."""
+class Recording(ScriptedModel):
+    """A model with all that providers may have, which keeps what it was given, without the engine's deadline."""
+
+    @classmethod
+    def supported_native_tools(cls):
+        return frozenset({CodeExecutionTool, ImageGenerationTool, WebFetchTool, WebSearchTool, XSearchTool})
+
+    @property
+    def profile(self):
+        return {**super().profile, "supports_json_schema_output": True}
 
     def prepare_request(self, settings, parameters):
         deadline = {"first_event_timeout": 180.0, "timeout": 180.0}
-        self.settings_given = {name: value for name, value in settings.items() if deadline.get(name) != value}
-        return super().prepare_request(settings, parameters)
-
-
-def again() -> str:
-    return "again"
+        self.settings_given = {name: value for name, value in (settings or {}).items() if deadline.get(name) != value}
+        self.mode = parameters.output_mode
+        prepared = super().prepare_request(settings, parameters)
+        self.native = sorted(tool.kind for tool in prepared[1].native_tools)
+        return prepared
 
 
 async def test_let_users_choose_from_your_models(paste, user):
@@ -44,7 +51,7 @@ async def test_let_users_choose_from_your_models(paste, user):
 
 async def test_choose_how_hard_the_model_thinks(paste, user):
     paste("choose-a-model#choose-how-hard-the-model-thinks")
-    chat = Chat(user, model=Unprepared([say("Yes."), say("No.")]))
+    chat = Chat(user, model=Recording([say("Yes."), say("No.")]))
     await chat.send("Is it?", forwardedProps={"thorough": True})
     assert chat.model.settings_given == {"temperature": 0.2, "max_tokens": 4000, "timeout": 60, "thinking": "high"}
     await chat.send("Is it?")
@@ -60,7 +67,7 @@ async def test_choose_the_model_in_code(paste, user):
 
 async def test_limit_one_run(paste, user):
     recipe = paste("limit-cost#limit-one-run")
-    recipe.registry.add(again, description="Do it again.")
+    recipe.registry.add(lambda: "again", name="again", description="Do it again.")
     chat = Chat(user, *[call("again") for _ in range(3)], say("Done."))
     answer = await chat.send("Do it")
     assert (answer.error, len(answer.calls), len(answer.results)) == ("usage_limit", 3, 3)
@@ -69,7 +76,7 @@ async def test_limit_one_run(paste, user):
 
 async def test_pay_once_for_what_stays_the_same(paste, user):
     paste("limit-cost#pay-once-for-what-stays-the-same")
-    chat = Chat(user, model=Unprepared([say("Hello.")]))
+    chat = Chat(user, model=Recording([say("Hello.")]))
     await chat.send("Hi")
     assert chat.model.settings_given == {"cache": "1h"}
 
@@ -85,7 +92,7 @@ async def test_mark_what_a_prompt_keeps(paste):
 
 async def test_read_capabilities_from_a_file(paste, user):
     paste("arrange-capabilities#read-capabilities-from-a-file")
-    chat = Chat(user, model=Unprepared([say("Hello.")]))
+    chat = Chat(user, model=Recording([say("Hello.")]))
     await chat.send("Hi")
     assert "Answer in rhymes." in chat.model.requests[0].instructions
     assert chat.model.settings_given == {"thinking": "high", "cache": "1h"}
@@ -113,7 +120,7 @@ async def test_follow_a_run_in_your_own_code(paste, user):
 
 async def test_see_when_the_answer_begins(paste, user):
     recipe = paste("answers-with-fields#see-when-the-answer-begins")
-    recipe.registry.add(again, name="again", description="Do it again.")
+    recipe.registry.add(lambda: "again", name="again", description="Do it again.")
     deps = recipe.AgentDeps(user=user, thread_id="t1", run_id="r1", state=recipe.TaskState())
     with recipe.view.agent.override(model=ScriptedModel([[say("Wait."), call("again")], say("Done.")])):
         seen, output = await recipe.watch(recipe.view.agent, "Do it", deps=deps)
@@ -130,24 +137,12 @@ async def test_see_when_the_answer_begins(paste, user):
     assert (final.output, final.tool_name) == (8, "final_result")
 
 
-class Structured(ScriptedModel):
-    """A model whose provider holds it to a schema; it keeps how it was asked."""
-
-    @property
-    def profile(self):
-        return {**super().profile, "supports_json_schema_output": True}
-
-    def prepare_request(self, settings, parameters):
-        self.mode = parameters.output_mode
-        return super().prepare_request(settings, parameters)
-
-
 async def test_choose_how_the_model_writes_the_fields(paste):
     recipe = paste("answers-with-fields#choose-how-the-model-writes-the-fields")
     json = '{"number": "7", "total": 9.5}'
     answers = {"tool": call("invoice", number="7", total=9.5), "native": say(json), "prompted": say(json)}
     for form, answer in answers.items():
-        model = Structured([answer])
+        model = Recording([answer])
         invoice = await recipe.read_invoice("No 7: 9.50", model, form)
         assert (invoice.number, invoice.total, model.mode) == ("7", 9.5, form)
         assert ("JSON of this schema" in (model.requests[0].instructions or "")) is (form == "prompted")
@@ -161,10 +156,6 @@ async def test_correct_the_fields_before_they_are_checked(paste):
 
 
 # --- What the model reads
-
-
-def long_list() -> str:
-    return "x" * 200
 
 
 async def test_describe_the_user_to_the_model(paste, user):
@@ -192,7 +183,7 @@ async def test_import_conversations(paste, user):
 
 async def test_shorten_old_results(paste, user):
     recipe = paste("change-what-the-model-reads#shorten-old-results")
-    recipe.registry.add(long_list, description="List much.")
+    recipe.registry.add(lambda: "x" * 200, name="long_list", description="List much.")
     chat = Chat(user, call("long_list"), say("Much."), say("Very much."), thread="t1")
     assert (await chat.send("List it")).results == ["x" * 200]
     await chat.send("How much?")
@@ -299,22 +290,9 @@ async def test_decide_which_files_may_be_attached(paste, user, settings):
 # --- Search
 
 
-class Searching(ScriptedModel):
-    """A model whose provider has tools, and that keeps which it was given."""
-
-    @classmethod
-    def supported_native_tools(cls):
-        return frozenset({CodeExecutionTool, ImageGenerationTool, WebFetchTool, WebSearchTool, XSearchTool})
-
-    def prepare_request(self, settings, parameters):
-        prepared = super().prepare_request(settings, parameters)
-        self.native = [tool.kind for tool in prepared[1].native_tools]
-        return prepared
-
-
 async def test_search_with_the_provider_or_a_function(paste, user):
     paste("search#search-with-the-provider-or-with-a-function-of-yours")
-    chat = Chat(user, model=Searching([say("Found.")]))
+    chat = Chat(user, model=Recording([say("Found.")]))
     await chat.send("Search")
     assert chat.model.native == ["web_search"]
     assert "search_the_manual" not in chat.model.requests[0].tools
@@ -324,9 +302,9 @@ async def test_search_with_the_provider_or_a_function(paste, user):
 
 async def test_let_the_provider_run_its_tools(paste, user):
     paste("search#let-the-provider-run-its-tools")
-    chat = Chat(user, model=Searching([say("Found.")]))
+    chat = Chat(user, model=Recording([say("Found.")]))
     assert (await chat.send("Search")).text == "Found."
-    assert sorted(chat.model.native) == ["code_execution", "web_search"]
+    assert chat.model.native == ["code_execution", "web_search"]
     assert (await Chat(user, say("Never asked.")).send("Search")).error == "internal_error"
 
 
@@ -347,9 +325,9 @@ async def test_find_texts_by_their_meaning(paste, user):
 
 async def test_use_more_tools_that_some_providers_have(paste, user):
     paste("search#use-more-tools-that-some-providers-have")
-    chat = Chat(user, model=Searching([say("Found.")]))
+    chat = Chat(user, model=Recording([say("Found.")]))
     await chat.send("Look")
-    assert sorted(chat.model.native) == ["code_execution", "image_generation", "web_fetch", "x_search"]
+    assert chat.model.native == ["code_execution", "image_generation", "web_fetch", "x_search"]
     assert not chat.model.requests[0].tools
 
     fetch, posts = call("fetch", url="https://example.com"), call("search_posts", query="lamps")

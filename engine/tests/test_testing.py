@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-from typing import Any
 
 import pytest
 from django.http import JsonResponse, StreamingHttpResponse
@@ -94,10 +93,8 @@ async def test_script_that_has_ended_says_so():
     with pytest.raises(AssertionError, match="request number 2: add an answer"):
         await agent.run("Hi")
     request = model.requests[0]
-    assert request.prompt == "Hi there"
-    assert request.instructions == "Be brief."
+    assert (request.prompt, request.instructions, request.tool_results) == ("Hi there", "Be brief.", {})
     assert set(request.tools["add"].parameters_json_schema["properties"]) == {"a", "b"}
-    assert request.tool_results == {}
     endless = Agent(ScriptedModel(itertools.repeat(say("Hi"))))
     assert [(await endless.run("Hello")).output for _ in range(3)] == ["Hi", "Hi", "Hi"]
 
@@ -152,12 +149,7 @@ async def test_chat_tells_how_each_tool_ended(user, caplog):
 @pytest.mark.parametrize("result", [{"id": 1, "tags": ["a"]}, [1, 2], [], "Done.", "[not JSON", "42", ""])
 async def test_chat_gives_results_as_values(user, mount, result):
     registry = ToolRegistry()
-
-    def find() -> Any:
-        """Find it."""
-        return result
-
-    registry.add(find)
+    registry.add(lambda: result, name="find", description="Find it.")
     answer = await Chat(user, model=mount(registry, call("find"), say("Done."))).send("Go")
     assert answer.results == [result]
     assert answer.calls[0].result == result
@@ -167,20 +159,17 @@ async def test_chat_gives_results_in_the_order_of_the_calls(user, mount):
     registry = ToolRegistry()
     is_over = asyncio.Event()
 
-    async def first() -> str:
-        """End last."""
-        await is_over.wait()
-        return "first"
-
-    async def second() -> str:
-        """End first."""
+    async def give(number: int) -> int:
+        """Give a number, the second one first."""
+        if number == 1:
+            await is_over.wait()
         asyncio.get_running_loop().call_later(0.05, is_over.set)
-        return "second"
+        return number
 
-    registry.add(first)
-    registry.add(second)
-    answer = await Chat(user, model=mount(registry, [call("first"), call("second")], say("Done."))).send("Go")
-    assert answer.results == ["first", "second"]
+    registry.add(give)
+    calls = [call("give", number=number) for number in (1, 2)]
+    answer = await Chat(user, model=mount(registry, calls, say("Done."))).send("Go")
+    assert answer.results == ["1", "2"]
 
 
 async def test_chat_of_nobody_is_refused(transactional_db):

@@ -27,11 +27,6 @@ from tests.conftest import Client, decision, parts_of, results_of
 from tests.wire import check_stream
 
 
-@pytest.fixture
-def registry() -> ToolRegistry:
-    return ToolRegistry()
-
-
 def echo(text: str = "") -> str:
     """Repeat a text."""
     return text
@@ -300,49 +295,34 @@ async def test_the_name_of_the_search_is_refused_where_something_may_be_searched
 # --- Tools of AgentConfig.toolsets: what `@tool` promises of a call, but no question, no permission
 
 
-toolset: FunctionToolset[AgentDeps] = FunctionToolset(id="mine")
+def raising(error: Exception) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
 
 
-@toolset.tool_plain
-def broken() -> str:
-    """Fail."""
-    raise ValueError("postgres://user:hunter2@db/prod")
-
-
-@toolset.tool_plain
-async def broken_async() -> str:
-    """Fail."""
+async def broken_async() -> None:
     raise KeyError("hunter2")
 
 
-@toolset.tool_plain
-def forbidden() -> str:
-    """Refuse."""
-    raise PermissionDenied
-
-
-@toolset.tool_plain
-def queryset() -> Any:
-    """Return what has no JSON form."""
-    return get_user_model().objects.all()
-
-
-@toolset.tool_plain
 async def hang() -> None:
-    """Wait for ever."""
     await asyncio.Event().wait()
 
 
-@toolset.tool
 def look(ctx: RunContext[AgentDeps]) -> list[str]:
     """Use the database, and see where."""
     return [ctx.deps.user.get_username(), f"{get_user_model().objects.count()}", threading.current_thread().name]
 
 
-@toolset.tool_plain
-def sign_in(login: str, password: SecretStr) -> str:
-    """Take a secret."""
+def sign_in(login: str, password: SecretStr) -> None:
     raise ValueError(password.get_secret_value())
+
+
+toolset = FunctionToolset[AgentDeps]([broken_async, hang, look, sign_in], id="mine")
+toolset.add_function(raising(ValueError("postgres://user:hunter2@db/prod")), name="broken")
+toolset.add_function(raising(PermissionDenied()), name="forbidden")
+toolset.add_function(lambda: get_user_model().objects.all(), name="queryset")
 
 
 class Raises(WrapperToolset[AgentDeps]):
@@ -361,26 +341,21 @@ KINDS: dict[str, AbstractToolset[AgentDeps]] = {
 }
 
 
-@pytest.fixture
-def run(client: Client, mount: Callable[..., Any]) -> Any:
-    """Let the model call a tool, and return the events and what the model was told."""
-
-    async def run_tool(name: str, tools: AbstractToolset[AgentDeps] = toolset, **arguments: Any) -> Any:
-        model = mount(ToolRegistry(), call(name, **arguments), say("Well."), toolsets=[tools])
-        events = await client.run("Go")
-        check_stream(events)
-        assert events[-1]["type"] == "RUN_FINISHED"
-        [told] = results_of(model.requests[1]).values()
-        return events, told
-
-    return run_tool
+async def run_tool(client: Client, mount: Any, name: str, tools: Any = toolset, **arguments: Any) -> Any:
+    """Let the model call a tool; the events, and what the model was told."""
+    model = mount(ToolRegistry(), call(name, **arguments), say("Well."), toolsets=[tools])
+    events = await client.run("Go")
+    check_stream(events)
+    assert events[-1]["type"] == "RUN_FINISHED"
+    [told] = results_of(model.requests[1]).values()
+    return events, told
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["broken", "broken_async", "queryset", "forbidden"])
-async def test_a_failing_tool_of_a_toolset_ends_its_call_only(run: Any, kind: str, name: str, caplog: Any):
+async def test_a_failing_tool_of_a_toolset_ends_its_call_only(client: Client, mount, kind: str, name: str, caplog):
     prefix = "a_" if kind == "prefixed" else ""
-    events, told = await run(prefix + name, KINDS[kind])
+    events, told = await run_tool(client, mount, prefix + name, KINDS[kind])
     is_refusal = name == "forbidden"
     assert (told.content, told.outcome) == ((DENIED, "denied") if is_refusal else (FAILED, "failed"))
     [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
@@ -389,21 +364,21 @@ async def test_a_failing_tool_of_a_toolset_ends_its_call_only(run: Any, kind: st
     assert (f"Tool {prefix + name!r} failed" in caplog.text) is not is_refusal
 
 
-async def test_a_call_of_a_toolset_has_the_time_of_the_settings_and_is_not_repeated(run: Any, settings: Any):
+async def test_a_call_of_a_toolset_has_the_time_of_the_settings_and_is_not_repeated(client: Client, mount, settings):
     settings.AGUI = {**settings.AGUI, "TOOL_TIMEOUT_SECONDS": 0.05}
-    _, told = await run("hang")
+    _, told = await run_tool(client, mount, "hang")
     assert (told.content, told.outcome) == (TIMED_OUT, "failed")
 
 
-async def test_a_blocking_function_of_a_toolset_runs_in_a_thread_of_the_tools(run: Any):
-    _, told = await run("look")
+async def test_a_blocking_function_of_a_toolset_runs_in_a_thread_of_the_tools(client: Client, mount):
+    _, told = await run_tool(client, mount, "look")
     user, count, thread = told.content
     assert (user, count) == ("ada", "1")
     assert thread.startswith("agui-tools")
 
 
-async def test_a_call_of_a_toolset_is_audited_with_its_cause_and_without_secrets(run: Any):
-    await run("sign_in", login="ada", password="hunter2")
+async def test_a_call_of_a_toolset_is_audited_with_its_cause_and_without_secrets(client: Client, mount):
+    await run_tool(client, mount, "sign_in", login="ada", password="hunter2")
     [record] = [record async for record in AuditRecord.objects.all()]
     assert (record.tool_name, record.outcome) == ("sign_in", "failed")
     assert record.error.startswith("ValueError: ")

@@ -129,33 +129,18 @@ def test_arguments_arrive_as_what_the_hints_say():
 
 async def test_the_model_is_shown_the_schema_of_the_binding():
     registry = ToolRegistry()
-    binding = registry.add(everything, destructive=True, confirm="Sure?")
+    options = {"destructive": True, "category": ToolCategory.UI_WRITE, "confirm": "Sure?", "summary": "All at once"}
+    binding = registry.add(everything, **options)
+    assert binding.input_schema == build_input_schema(everything, **options)
     model = ScriptedModel([say("Hello")])
     agent = Agent(model, deps_type=AgentDeps, toolsets=[build_toolset(registry)])
     await agent.run("Hi", deps=AgentDeps(user=None, thread_id="t", run_id="r"))
     shown = model.requests[0].tools["everything"]
     # Providers may refuse keys that they don't know: those go along as metadata.
-    assert shown.parameters_json_schema == {k: v for k, v in binding.input_schema.items() if not k.startswith("x-")}
-    assert shown.metadata == {"x-destructive": True, "x-category": "other", "x-confirm": "Sure?"}
+    told = {"x-destructive": True, "x-category": "ui_write", "x-confirm": "Sure?", "x-summary": "All at once"}
+    assert shown.metadata == told
+    assert {**shown.parameters_json_schema, **told} == binding.input_schema
     assert shown.description == "Take one of each."
-
-
-def plain(text: str) -> str:
-    """Echo."""
-    return text
-
-
-def test_extensions_are_at_the_root():
-    options = {"destructive": True, "category": ToolCategory.UI_WRITE, "confirm": "Really?", "summary": "Echo a text"}
-    schema = build_input_schema(plain, **options)
-    assert {key: value for key, value in schema.items() if key.startswith("x-")} == {
-        "x-destructive": True,
-        "x-category": "ui_write",
-        "x-confirm": "Really?",
-        "x-summary": "Echo a text",
-    }
-    # Those that say nothing are left out.
-    assert {key for key in build_input_schema(plain) if key.startswith("x-")} == {"x-category"}
 
 
 def move(address: Address) -> str:

@@ -41,29 +41,18 @@ from agui.testing import ScriptedModel, call, say
 from agui.tools.call import DENIED, FAILED, build_toolset
 
 
-@pytest.fixture
-def registry() -> ToolRegistry:
-    return ToolRegistry()
-
-
-def deps(user: Any = None) -> AgentDeps:
-    return AgentDeps(user=user, thread_id="t1", run_id="r1")
-
-
 class Agency:
     """An agent with the registry's tools, a script for a model, and what came of it."""
 
     def __init__(self, registry: ToolRegistry, *script: Any) -> None:
         self.model = ScriptedModel(script)
-        self.agent: Agent[AgentDeps, Any] = Agent(
-            self.model,
-            deps_type=AgentDeps,
-            output_type=[str, DeferredToolRequests],
-            toolsets=[build_toolset(registry)],
-        )
+        options: Any = {"deps_type": AgentDeps, "output_type": [str, DeferredToolRequests]}
+        self.agent: Agent[AgentDeps, Any] = Agent(self.model, toolsets=[build_toolset(registry)], **options)
 
     async def run(self, user: Any = None, **resume: Any) -> Any:
-        self.result = await self.agent.run(None if resume else "Go", deps=deps(user), **resume)
+        self.result = await self.agent.run(
+            None if resume else "Go", deps=AgentDeps(user=user, thread_id="t1", run_id="r1"), **resume
+        )
         return self.result.output
 
     @property
@@ -191,7 +180,7 @@ def whoami(ctx: RunContext[AgentDeps]) -> str:
 
 def test_call_passes_the_context_on(registry):
     registry.add(whoami)
-    assert registry.call("whoami", {}, ctx=SimpleNamespace(deps=deps("ada"))) == "ada"
+    assert registry.call("whoami", {}, ctx=SimpleNamespace(deps=SimpleNamespace(user="ada"))) == "ada"
     with pytest.raises(TypeError, match="'whoami' takes a RunContext: pass it as ctx="):
         registry.call("whoami", {})
 
@@ -258,12 +247,8 @@ async def test_a_limit_that_a_tool_reaches_ends_the_run(registry):
         await Agency(registry, call("delegate")).run()
 
 
-class Opaque:
-    pass
-
-
 FINE = [None, "text", 1, 1.5, [{"day": date(2026, 2, 3)}], BinaryContent(b"\xff\x00", media_type="image/png")]
-OPAQUE = [Opaque(), {"deep": [Opaque()]}, get_user_model().objects.none(), (n for n in [1]), ToolReturn(Opaque())]
+OPAQUE = [object(), {"deep": [object()]}, get_user_model().objects.none(), (n for n in [1]), ToolReturn(object())]
 
 
 @pytest.mark.parametrize(

@@ -216,27 +216,22 @@ async def test_frame_has_one_script_and_its_own_policy(client: Client, mount: Mo
 # --- In hosts of MCP
 
 
-@pytest.fixture
-def connect(settings: Any, user: Any) -> Any:
-    """Connects the official client, in a version of the protocol."""
+@asynccontextmanager
+async def connected(settings: Any, user: Any, registry: ToolRegistry = registry, mode: str = "auto") -> Any:
+    """The official client, in a version of the protocol."""
     pytest.importorskip("fastmcp")
     from tests.test_mcp_endpoint import mcp_client, site
 
     settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}}
-
-    @asynccontextmanager
-    async def connected(registry: ToolRegistry = registry, mode: str = "auto") -> Any:
-        view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([]), name="shop"))
-        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
-        async with site() as url, mcp_client(user, url, mode) as client:
-            yield client
-
-    return connected
+    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([]), name="shop"))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    async with site() as url, mcp_client(user, url, mode) as client:
+        yield client
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_hosts_find_the_app_and_read_it(connect: Any, mode: str):
-    async with connect(mode=mode) as client:
+async def test_hosts_find_the_app_and_read_it(settings: Any, user: Any, mode: str):
+    async with connected(settings, user, mode=mode) as client:
         listed = {one.name: one for one in (await client.list_tools()).tools}
         meta = listed["show_order"].meta
         assert meta == {"ui": {"resourceUri": "ui://agui/view.html"}, "ui/resourceUri": "ui://agui/view.html"}
@@ -249,9 +244,11 @@ async def test_hosts_find_the_app_and_read_it(connect: Any, mode: str):
         assert content.meta["ui"]["csp"] == {"connectDomains": [], "resourceDomains": []}
 
 
-async def test_result_has_a_text_for_the_model_and_the_card_for_the_app(connect: Any):
-    async with connect() as client:
+async def test_result_has_a_text_for_the_model_and_the_card_for_the_app(settings: Any, user: Any):
+    async with connected(settings, user) as client:
         result = await client.call_tool("show_order", {"name": HOSTILE})
+        failed = await client.call_tool("show_order", {"title": "x" * (MAX_TITLE_CHARS + 1)})
+        other = await client.call_tool("cancel_order", {"number": 7})
     (block,) = result.content
     assert block.text == f"Order 7: {HOSTILE}"
     assert result.structured_content is None
@@ -262,49 +259,41 @@ async def test_result_has_a_text_for_the_model_and_the_card_for_the_app(connect:
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", card["base"])
     # The model of a host reads none of it.
     assert "<style>" not in json.dumps([one.model_dump() for one in result.content])
+    assert (failed.is_error, other.is_error) == (True, False)
+    assert ["agui/view" in (one.meta or {}) for one in (failed, other)] == [False, False]
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"), [("show_order", {"title": "x" * (MAX_TITLE_CHARS + 1)}), ("cancel_order", {"number": 7})]
-)
-async def test_failed_call_and_call_without_a_card_have_none(connect: Any, name: str, arguments: dict[str, Any]):
-    async with connect() as client:
-        result = await client.call_tool(name, arguments)
-    assert result.is_error is (name == "show_order")
-    assert "agui/view" not in (result.meta or {})
-
-
-async def test_tool_that_does_not_say_so_shows_hosts_nothing(connect: Any, caplog: Any):
+async def test_tool_that_does_not_say_so_shows_hosts_nothing(settings: Any, user: Any, caplog: Any):
     silent = ToolRegistry()
     silent.add(show_order)
-    async with connect(silent) as client:
+    async with connected(settings, user, silent) as client:
         result = await client.call_tool("show_order", {})
         assert (await client.list_resources()).resources == []
     assert "agui/view" not in (result.meta or {})
     assert 'metadata={"shows_view": True}' in caplog.text
 
 
-async def test_app_is_for_those_who_may_call_a_tool_that_shows_it(connect: Any, user: Any):
+async def test_app_is_for_those_who_may_call_a_tool_that_shows_it(settings: Any, user: Any):
     from mcp import MCPError
 
     from tests.test_mcp_endpoint import permit
 
     closed = ToolRegistry()
     closed.add(show_order, permission="agui.view_run", metadata={"shows_view": True})
-    async with connect(closed) as client:
+    async with connected(settings, user, closed) as client:
         assert (await client.list_tools()).tools == []
         assert (await client.list_resources()).resources == []
         with pytest.raises(MCPError):
             await client.read_resource("ui://agui/view.html")
     await permit(user)
-    async with connect(closed) as client:
+    async with connected(settings, user, closed) as client:
         assert len((await client.list_resources()).resources) == 1
         assert (await client.read_resource("ui://agui/view.html")).contents
 
 
-async def test_without_the_part_hosts_hear_nothing_of_it(connect: Any, settings: Any):
+async def test_without_the_part_hosts_hear_nothing_of_it(settings: Any, user: Any):
     settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != "agui.contrib.views"]
-    async with connect() as client:
+    async with connected(settings, user) as client:
         assert all(one.meta is None for one in (await client.list_tools()).tools)
         assert (await client.list_resources()).resources == []
         assert "agui/view" not in ((await client.call_tool("show_order", {})).meta or {})

@@ -131,12 +131,10 @@ class Person:
         self.append(*more)
 
     async def answer_wrongly(self) -> None:
-        entry = {"interruptId": "int-none", "status": "cancelled"}
-        await self.post([*await self.shown(), self.new()], resume=[entry])
-        self.waits_for = "approval"
+        await self.speak_too_early(resume=[{"interruptId": "int-none", "status": "cancelled"}])
 
-    async def speak_too_early(self) -> None:
-        await self.post([*await self.shown(), self.new()])
+    async def speak_too_early(self, **body: Any) -> None:
+        await self.post([*await self.shown(), self.new()], **body)
         self.waits_for = "approval"
 
     async def return_result(self) -> None:
