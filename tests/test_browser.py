@@ -9,13 +9,7 @@ import os
 import re
 
 import pytest
-from page_events import (
-    BOOKING,
-    answer_with,
-    asking,
-    question,
-    show_answer,
-)
+from page_events import BOOKING, answer_with, asking, question, show_answer
 from pages import (
     SLOW_ANSWER,
     Page,

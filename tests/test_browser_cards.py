@@ -8,29 +8,8 @@ import re
 
 import pytest
 from conftest import MANUAL
-from page_events import (
-    FINISHED,
-    STARTED,
-    answer_with,
-    approval,
-    asking,
-    begun,
-    changed,
-    chunk,
-    shown,
-    waiting,
-)
-from pages import (
-    Page,
-    drawn,
-    expect,
-    finished,
-    message_box,
-    new_chat,
-    open_stream,
-    say,
-    stored_texts,
-)
+from page_events import FINISHED, STARTED, answer_with, approval, asking, begun, changed, chunk, shown, waiting
+from pages import Page, drawn, expect, finished, message_box, new_chat, open_stream, say, stored_texts
 
 pytestmark = pytest.mark.browser
 

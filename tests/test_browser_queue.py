@@ -3,15 +3,7 @@
 import re
 
 import pytest
-from pages import (
-    PHONE,
-    Page,
-    expect,
-    finished,
-    message_box,
-    say,
-    stored_texts,
-)
+from pages import PHONE, Page, expect, finished, message_box, say, stored_texts
 
 pytestmark = pytest.mark.browser
 

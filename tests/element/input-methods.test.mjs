@@ -43,18 +43,6 @@ async function typeWithAll(field, still) {
   }
 }
 
-test("the sequences are of each browser and language", () => {
-  const names = SEQUENCES.filter(({ is_recorded }) => !is_recorded).map(({ browser }) => browser).join(" ");
-  for (const name of ["Chromium on macOS", "Chromium on Windows", "Firefox", "Safari"]) assert.equal(names.split(name).length, 4);
-  const safari = SEQUENCES.filter(({ browser }) => browser === "Safari").map(({ events }) => events.at(-2));
-  assert.deepEqual(safari, [CONFIRM, CONFIRM, CONFIRM]);
-  for (const name of ["Chromium", "Firefox"]) {
-    for (const engine of ["anthy", "pinyin", "hangul"]) {
-      assert.ok(SEQUENCES.some(({ is_recorded, browser }) => is_recorded && browser.startsWith(name) && browser.includes(engine)));
-    }
-  }
-});
-
 test("the input sends only when the user sends, and its list chooses nothing", async () => {
   const page = await open();
   const sent = [];

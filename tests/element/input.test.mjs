@@ -233,8 +233,9 @@ test("an arrow up edits the last message, if nothing is written", async () => {
   await page.button("Edit the message");
   page.write("a draft");
   page.key("ArrowUp");
-  type(page.input, "");
+  await new Promise((go) => setTimeout(go, 50));
   assert.deepEqual(page.all(".editor"), []);
+  type(page.input, "");
   page.key("ArrowUp");
   assert.equal((await page.one(".editor textarea")).value, "hello");
 });

@@ -50,6 +50,7 @@ Promise.withResolvers ??= () => {
   promised.promise = new Promise((resolve, reject) => Object.assign(promised, { resolve, reject }));
   return promised;
 };
+globalThis.visualViewport ??= null;
 globalThis.IntersectionObserver = class {
   constructor(told) {
     this.observe = (target) => queueMicrotask(() => told([{ target, isIntersecting: true }], this));

@@ -191,6 +191,16 @@ test("a new title is shown although the list came anew while it was written", as
   await until(() => told.at(-1) === "Zebra"); // The page is told, too.
 });
 
+test("the launcher tells of an answer in another conversation, until the list is open", async () => {
+  const { routes } = storeOf([{ title: "Question 0", unread: true }]);
+  const close = (chat) => Object.entries({ placement: "floating", collapsed: "" }).forEach(([name, value]) => chat.setAttribute(name, value));
+  const page = await open({ routes, before: close });
+  await page.press("Open the chat: there is a new answer");
+  await until(() => page.root.querySelector(".panel.news"));
+  await page.press("Conversations");
+  await until(() => !page.root.querySelector(".panel.news"));
+});
+
 // --- The menu of a row
 
 test("a conversation is pinned with the keys of the menu", async () => {
