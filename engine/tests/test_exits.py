@@ -1,5 +1,6 @@
 """However a request or a run ends, the thread is whole."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -16,10 +17,11 @@ from agui import ModelConversationStore
 from agui.blocking import executor
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.http.tokens import create_token
-from agui.models import get_conversation_model
+from agui.models import Run, get_conversation_model
+from agui.runs.live import live
 from agui.stores import rows
 from agui.stores.deletion import delete_thread
-from agui.testing import ScriptedModel, call, collect, say
+from agui.testing import ScriptedModel, call, collect, say, wait
 from tests import urls
 from tests.conftest import Client, run_input, script
 from tests.test_llm import mounted
@@ -47,6 +49,19 @@ async def test_an_edit_that_can_not_be_saved_changes_nothing(client: Client, mon
             response = await client.post(run_input(messages=[{**SECOND, "content": "Two, edited"}]))
             assert response.status_code == 503
     assert texts(await client.thread()) == ["One", "A", "Two", "B"]
+
+
+async def test_a_server_that_shuts_down_keeps_what_there_is(client: Client):
+    reached = asyncio.Event()
+    with script(call("echo", text="done"), [say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Go"))
+        await reached.wait()
+        for task in list(live.tasks):
+            task.cancel()
+        events = await collect(response)
+    assert events[-1]["code"] == "interrupted"
+    assert texts(await client.thread()) == ["Go", None, "done", "Half"]
+    assert (await Run.objects.aget()).status == Run.Status.INTERRUPTED
 
 
 async def test_a_save_that_works_at_the_second_time_keeps_the_ids(client: Client, monkeypatch):

@@ -38,11 +38,8 @@ def section(title):
 def table(title):
     """The rows of a section's table, as lists of cells, without its head and without backticks around a cell."""
     lines = re.findall(r"^\| ?(.*) \|$", section(title), re.MULTILINE)
-    return [
-        [re.sub(r"^`([^`]*)`$", r"\1", cell.strip()) for cell in line.split(" | ")]
-        for line in lines
-        if "---" not in line
-    ][1:]
+    rows = [line.split(" | ") for line in lines if "---" not in line]
+    return [[re.sub(r"^`([^`]*)`$", r"\1", cell.strip()) for cell in row] for row in rows[1:]]
 
 
 def fields(name):

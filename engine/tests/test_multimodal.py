@@ -119,11 +119,8 @@ async def test_what_has_no_file_in_it_is_kept_as_it_is(client: Client):
         await client.run("Look")
         await client.run("Really?")
     result = results_of(model.requests[2])["c1"].content
-    assert result == {
-        "report": {"rows": [1, 2], "total": 3},
-        "urls": [ImageUrl(f"{HTTPS}.png")],
-        "list": [1, {"a": None}],
-    }
+    report, addresses = {"rows": [1, 2], "total": 3}, [ImageUrl(f"{HTTPS}.png")]
+    assert result == {"report": report, "urls": addresses, "list": [1, {"a": None}]}
 
 
 def shoot() -> BinaryContent:
