@@ -50,6 +50,13 @@ def location() -> str:
     return "Paris"
 
 
+async def test_text_comes_whole_or_as_it_is_written(user: Any):
+    async with site_that_says(user, say("Hello there.", 3), say("Hello there.", 3)) as site:
+        assert (await agent_of(site).run("Hi")).output == "Hello there."
+        async with agent_of(site).run_stream("Hi") as result:
+            assert [text async for text in result.stream_text(debounce_by=None)][-1] == "Hello there."
+
+
 async def test_a_conversation_keeps_its_thread_and_sends_all_of_its_history(user: Any):
     async with site_that_says(user, say("One."), say("Two."), say("Other.")) as site:
         agent = agent_of(site)
@@ -100,6 +107,9 @@ async def test_a_tool_of_the_server_is_shown_and_never_run_here(user: Any):
     assert [part.content for part in parts_of(requests[2]) if isinstance(part, m.ToolReturnPart)] == ["a"]
 
 
+DEFERRING: Any = {"output_type": [str, DeferredToolRequests], "capabilities": [AGUIInterrupts()]}
+
+
 @pytest.mark.parametrize(
     ("answer", "effects", "told"),
     [
@@ -109,9 +119,8 @@ async def test_a_tool_of_the_server_is_shown_and_never_run_here(user: Any):
     ],
 )
 async def test_an_approval_is_a_deferred_tool_request(user: Any, answer: Any, effects: list[str], told: str):
-    deferring: Any = {"output_type": [str, DeferredToolRequests], "capabilities": [AGUIInterrupts()]}
     async with site_that_says(user, call("wipe", what="disk", _id="c1"), say("So be it."), say("Yes.")) as site:
-        agent = agent_of(site, location, **deferring)
+        agent = agent_of(site, location, **DEFERRING)
         asked = await agent.run("Wipe it")
         (wanted,) = asked.output.approvals
         assert (wanted.tool_name, wanted.args_as_dict(), urls.effects) == ("wipe", {"what": "disk"}, [])
@@ -122,6 +131,18 @@ async def test_an_approval_is_a_deferred_tool_request(user: Any, answer: Any, ef
         again = await agent.run("Sure?", message_history=done.all_messages())
     assert again.output == "Yes."
     assert {part.content for part in results_of(site.llm.requests[-1]).values()} == {told}
+
+
+async def test_a_question_is_a_deferred_call(user: Any):
+    async with site_that_says(user, call("choose_day", _id="c1"), say("Noted.")) as site:
+        agent = agent_of(site, **DEFERRING)
+        asked = await agent.run("Which day?")
+        (wanted,) = asked.output.calls
+        assert (interrupt_of(wanted) or {})["responseSchema"] == {"type": "string", "format": "date"}
+        results = DeferredToolResults(calls={"c1": "2026-12-24"})
+        done = await agent.run(message_history=asked.all_messages(), deferred_tool_results=results)
+    assert done.output == "Noted."
+    assert results_of(site.llm.requests[1])["c1"].content == "2026-12-24"
 
 
 async def test_state_goes_in_and_comes_out_and_context_goes_along(user: Any):
