@@ -80,7 +80,7 @@ def flaws(events: list[dict[str, Any]]) -> list[Diagnostic]:
     """What an independent validator finds in a stream."""
     calls = {event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_START"}
     results = {event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_RESULT"}
-    # It forgets a call with its run, but the interrupt contract wants its result in the next one.
+    # The validator forgets calls at the end of a run, but the result of an interrupted call comes in the next run.
     validator = create_validator(ValidatorOptions(severity_overrides={} if results <= calls else {"AGUI207": "off"}))
     found = [flaw for event in events for flaw in validator.feed(event)]
     return [flaw for flaw in [*found, *validator.finalize()] if flaw.severity != "info"]
@@ -95,7 +95,7 @@ def test_official_client_understands_everything_and_no_stream_has_a_flaw(client:
         streams = [json.loads(line)["events"] for line in lines]
     assert len(streams) > 100
     assert [(found, stream) for stream in streams if (found := flaws(stream))] == []
-    # It would have found some.
+    # The validator finds an event that is missing.
     text = next(stream for stream in streams if "TEXT_MESSAGE_END" in str(stream))
     assert flaws([event for event in text if event["type"] != "TEXT_MESSAGE_END"])
 

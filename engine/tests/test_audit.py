@@ -223,10 +223,10 @@ def test_redaction_reaches_every_depth():
 
 
 SECRET_NAMES = [
-    *("apikey", "apiKey", "API_KEY", "x-api-key", "OPENAI_API_KEY", "passwd", "db_passwd", "userPassword", "PWD"),
-    *("access_token", "accessToken", "refresh-token", "secret_key", "client_secret", "clientSecret", "token"),
-    *("privateKey", "aws_access_key_id", "Authorization", "proxy-authorization", "Set-Cookie", "credentials"),
-]
+    "apikey", "apiKey", "API_KEY", "x-api-key", "OPENAI_API_KEY", "passwd", "db_passwd", "userPassword", "PWD",
+    "access_token", "accessToken", "refresh-token", "secret_key", "client_secret", "clientSecret", "token",
+    "privateKey", "aws_access_key_id", "Authorization", "proxy-authorization", "Set-Cookie", "credentials",
+]  # fmt: skip
 PLAIN_NAMES = ["title", "key", "pass", "keyboard", "author", "user", "email", "note", "monkey"]
 
 

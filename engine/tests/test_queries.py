@@ -40,7 +40,7 @@ async def statements(settings: Any, monkeypatch: Any) -> AsyncIterator[list[tupl
 
     But not the signs of life: after a failure they have a new connection, and nobody knows when they look.
     """
-    # One thread: the first query of a test opens its connection.
+    # With one thread, only the first query of a test opens a connection.
     settings.AGUI = {"DATABASE_THREADS": 1}
     # Whether there are budgets is asked every few seconds, and not for each turn.
     monkeypatch.setattr(budgets, "belief", budgets.Belief(is_so=False, until=inf))

@@ -244,7 +244,7 @@ def test_a_neighbour_is_there_until_it_ends(neighbour):
     place = f"{HERE}/{neighbour.pid}/abc"
     name = f"{place}.{processes._stat(neighbour.pid).begun}"
     assert processes.process_exists(name)
-    # One with the same id that has ended is another one.
+    # An earlier process with the same id is another one.
     assert processes.process_exists(f"{place}.1") is False
     neighbour.send_signal(signal.SIGSTOP)
     assert processes.process_exists(name)

@@ -406,7 +406,7 @@ async def test_a_silent_process_goes_on_with_its_log_unless_another_has_it(
     await processes.mirror.push()
     assert ended_for == (["interrupted"] if is_adopted else [])
     assert await processes.server.frames(log.key) == (whole.frames, False)
-    # It takes its thread again.
+    # The run that goes on takes its thread again.
     assert is_adopted or await processes.server.values([lock]) == held
 
 
