@@ -4,6 +4,8 @@ import os
 from importlib.util import find_spec
 from unittest.mock import patch
 
+import django
+
 # A title is one more request to a model, which tests of providers don't expect. No other test sees this variable
 # (project_environment in tests/servers.py).
 os.environ["MAKE_TITLES"] = "0"
@@ -19,6 +21,9 @@ AGUI: dict[str, object] = {}  # The engine's defaults: no Redis, no workers, no 
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 # The real ones are slow on purpose: half a second for each user that a test makes.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+if django.VERSION >= (6, 1):  # It warns who sends mail without them.
+    MAILERS: dict[str, dict[str, object]] = {"default": {}}
 
 # The part `oauth` works as soon as its library is an app of the project.
 if "agui.contrib.oauth" in INSTALLED_APPS and find_spec("oauth2_provider"):  # noqa: F405

@@ -84,7 +84,7 @@ async def test_a_form_asks_for_approval(user: Any, mode: str):
     yes, denied = ("success", str(user.pk), "mcp: mcp"), ("denied", "", "mcp: mcp")
     assert [record async for record in records] == [yes, yes, denied, denied, denied]
     assert {row.state async for row in ClientQuestion.objects.all()} == {"used", "declined"}
-    assert not await ClientQuestion.objects.exclude(answer=None).aexists()
+    assert not await ClientQuestion.objects.exclude(answer__isnull=True).aexists()
 
 
 @each_version

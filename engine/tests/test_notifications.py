@@ -5,6 +5,7 @@ from datetime import timedelta
 from io import StringIO
 from typing import Any
 
+import django
 import pytest
 from asgiref.sync import sync_to_async
 from django.core import mail
@@ -17,6 +18,7 @@ from pydantic_ai.usage import RunUsage
 from agui.blocking.executor import in_database
 from agui.contrib.notifications import choices, outbox
 from agui.contrib.notifications import mail as mails
+from agui.contrib.notifications.checks import check_deployment
 from agui.contrib.notifications.deliver import deliver_all, deliveries
 from agui.contrib.notifications.models import Notification, NotificationChoice
 from agui.models import Run, get_conversation_model
@@ -252,18 +254,44 @@ async def test_a_mail_that_is_sent_twice_is_one_mail(client: Client, ada: Any, c
     assert first.message()["Auto-Submitted"] == "auto-generated"
 
 
+BACKENDS = "django.core.mail.backends"
+
+
+def send_by(settings: Any, backend: str, **options: Any) -> None:
+    if django.VERSION >= (6, 1):
+        settings.MAILERS = {"default": {"BACKEND": f"{BACKENDS}.{backend}.EmailBackend", "OPTIONS": options}}
+        return
+    settings.EMAIL_BACKEND = f"{BACKENDS}.{backend}.EmailBackend"
+    for name, value in options.items():
+        setattr(settings, f"EMAIL_{name.upper()}", value)
+
+
 async def test_a_mail_server_that_fails_is_tried_again(client: Client, ada: Any, settings: Any, clock: Clock):
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9  # Nobody listens there.
+    send_by(settings, "smtp", host="127.0.0.1", port=9)  # Nobody listens there.
     await run_unread(client)
     await deliver_all()
     row = await Notification.objects.aget()
     assert (row.state, row.error, row.attempts) == ("pending", "mail_failed", 1)
-    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    send_by(settings, "locmem")
     assert await deliver_all() == 0
     clock.advance(outbox.PAUSES[0])
     assert await deliver_all() == 1
     assert len(mail.outbox) == 1
+
+
+@pytest.mark.parametrize(
+    ("backend", "options", "found"),
+    [
+        ("smtp", {"timeout": 5}, []),
+        ("smtp", {}, ["agui_notifications.W004"]),
+        ("console", {}, ["agui_notifications.W003"]),
+    ],
+)
+def test_a_deployment_that_sends_no_mail_or_waits_for_ever_is_told(settings: Any, backend, options, found):
+    send_by(settings, backend, **options)
+    assert [one.id for one in check_deployment()] == found
+    settings.MAILERS = {"default": {"BACKEND": f"{BACKENDS}.{backend}.EmailBackend", "OPTIONS": options}}
+    assert [one.id for one in check_deployment()] == found
 
 
 # --- The cost of what is not used

@@ -82,7 +82,7 @@ async def test_partial_text_is_there_once_and_the_next_turn_works(client: Client
     assert "Half of it" in str(model.requests[0].messages)
     assert await client.lines("killed") == [*GO_HALF, "Go on", "assistant: The rest"]
     # Nor is there a draft of a run that has ended.
-    assert not await Run.objects.exclude(draft=None).filter(thread_id="killed").aexists()
+    assert not await Run.objects.exclude(draft__isnull=True).filter(thread_id="killed").aexists()
 
 
 async def test_nothing_is_added_twice(client: Client):

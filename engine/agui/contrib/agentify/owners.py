@@ -54,7 +54,7 @@ def read_owner(model: type[models.Model], path: str) -> Owner:
         current = field.related_model
     if not issubclass(user_model, current) and not issubclass(current, user_model):
         raise Refused(f"{path!r} leads to {current.__name__}, not to {user_model.__name__}.")
-    is_forward = first is None or (first.concrete and not first.auto_created)
+    is_forward = first is None or (is_own(first))
     return Owner(path, steps[0], bool(is_forward), bool(is_many))
 
 
@@ -91,6 +91,12 @@ def guess_paths(model: type[models.Model], steps: int = MAX_STEPS) -> list[str]:
             return paths
         waiting = following
     return []
+
+
+def is_own(field: Any) -> bool:
+    """Whether a field stands in its model. Django 6.1 calls none with many values concrete."""
+    is_stored = field.concrete or isinstance(field, models.ManyToManyField)
+    return bool(is_stored and not field.auto_created)
 
 
 def members_of(model: Any) -> list[str]:

@@ -16,7 +16,7 @@ from agui.contrib.agentify.fields import (
     type_of,
 )
 from agui.contrib.agentify.forms import FormRules
-from agui.contrib.agentify.owners import Owner, is_user
+from agui.contrib.agentify.owners import Owner, is_own, is_user
 from agui.contrib.agentify.refusal import Refused
 from agui.contrib.agentify.relations import (
     Unknown,
@@ -139,7 +139,7 @@ def _own_fields(model: type[models.Model]) -> list[Any]:
     fields: list[Any] = []
     for model_field in model._meta.get_fields():
         is_parent = getattr(model_field.remote_field, "parent_link", False)
-        if not model_field.concrete or model_field.auto_created or is_parent:
+        if not is_own(model_field) or is_parent:
             continue
         if isinstance(model_field, models.AutoField) or hasattr(model_field, "field_names"):
             continue

@@ -14,7 +14,7 @@ from django.core.validators import MinValueValidator
 from django.db import models, transaction
 
 from agui.contrib.agentify.fields import choices_of, type_of
-from agui.contrib.agentify.owners import model_field
+from agui.contrib.agentify.owners import is_own, model_field
 from agui.deps import AgentDeps
 
 MAX_DEPTH = 6
@@ -125,7 +125,7 @@ def _own(row: Any, first: str, rest: str, owner: Any, depth: int) -> None:
     if field.concrete and not field.many_to_many:
         return
     related = field.related_model
-    if field.concrete and field.many_to_many:
+    if field.many_to_many and is_own(field):
         other = owner if not rest else make(related, rest, owner, depth + 1)
         getattr(row, first).add(other)
         return

@@ -6,8 +6,12 @@ from django.core import checks
 from agui import conf
 from agui.contrib.notifications.conf import NotificationsSettings
 
+BACKENDS = "django.core.mail.backends"
+SMTP = f"{BACKENDS}.smtp.EmailBackend"
 # Backends that send no mail.
-STAND_INS = ("console", "dummy", "filebased", "locmem")
+STAND_INS = {
+    f"{BACKENDS}.{name}.EmailBackend" for name in ("console", "dummy", "filebased", "locmem")
+}
 
 
 def check_links(**kwargs: Any) -> list[checks.CheckMessage]:
@@ -37,21 +41,34 @@ def check_deployment(**kwargs: Any) -> list[checks.CheckMessage]:
         )
     if settings.mail == "off":
         return warnings
-    backend = django_settings.EMAIL_BACKEND
-    if backend in {f"django.core.mail.backends.{name}.EmailBackend" for name in STAND_INS}:
+    backend, timeout = _mailer()
+    if backend in STAND_INS:
         warnings.append(
             checks.Warning(
-                f"Users are told by mail, and EMAIL_BACKEND is {backend!r}, which sends none.",
+                f"Users are told by mail, and the backend {backend!r} sends none.",
                 hint="Name a backend that sends mail.",
                 id="agui_notifications.W003",
             )
         )
-    if backend.endswith(".smtp.EmailBackend") and django_settings.EMAIL_TIMEOUT is None:
+    if backend == SMTP and timeout is None:
         warnings.append(
             checks.Warning(
                 "Users are told by mail, and a mail server that hangs is waited for without end.",
-                hint="Set EMAIL_TIMEOUT, in seconds.",
+                hint="Set EMAIL_TIMEOUT, or the timeout of MAILERS, in seconds.",
                 id="agui_notifications.W004",
             )
         )
     return warnings
+
+
+def _mailer() -> tuple[str, float | None]:
+    """Return what sends mails, and its timeout in seconds: MAILERS is of Django 6.1."""
+    if (mailers := getattr(django_settings, "MAILERS", None)) is not None:
+        default = mailers.get("default", {})
+        return default.get("BACKEND", SMTP), default.get("OPTIONS", {}).get("timeout")
+    # Django 6.1 warns of each of them that is asked for.
+    backend, timeout = (
+        getattr(django_settings, name) if django_settings.is_overridden(name) else default
+        for name, default in (("EMAIL_BACKEND", SMTP), ("EMAIL_TIMEOUT", None))
+    )
+    return backend, timeout
