@@ -20,7 +20,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -225,19 +225,20 @@ def test_command(*arguments: str) -> list[str]:
     return [sys.executable, "-B", "-m", "pytest", *options, *arguments]
 
 
-def outcome(mutant: Mutant) -> dict:
+def outcome(mutant: Mutant, found_by: str) -> dict:
     path = ROOT / mutant.path
     original = path.read_text() if path.exists() else ""
     start = mutant.start(original)
     if start < 0:
         return {"outcome": "gone"}
     tests = tests_for(mutant)
+    likely = [found_by] if (ROOT / found_by.partition("::")[0]).is_file() else []
     seconds = SECONDS_OUTSIDE if outside(mutant.path) else SECONDS
     failed = ""
     started = monotonic()
     path.write_text(original[:start] + mutant.after + original[start + len(mutant.before) :])
     try:
-        for some in filter(None, (tests[:40], tests[40:])):
+        for some in filter(None, (likely, tests[:40], tests[40:])):
             failed = failed or first_failure(some, seconds)
     finally:
         path.write_text(original)
@@ -246,7 +247,7 @@ def outcome(mutant: Mutant) -> dict:
 
 
 def first_failure(tests: Sequence[str], seconds: int) -> str:
-    """Return the first test that fails, or "" if none does."""
+    """Return the first test that fails, or "" if none does or one is no longer there."""
     listed = ROOT / ".test-cache/mutants-tests"
     listed.write_text("\n".join(tests) + "\n")
     try:
@@ -255,18 +256,19 @@ def first_failure(tests: Sequence[str], seconds: int) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"none has ended after {seconds} s"
-    if not done.returncode:
+    printed = done.stdout + done.stderr
+    if not done.returncode or "(no match in any of" in printed:
         return ""
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-    return failed[1] if failed else (done.stdout + done.stderr).strip()[-200:] or "pytest could not start"
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
+    return failed[1] if failed else printed.strip()[-200:] or "pytest could not start"
 
 
-def run(mutants: Sequence[Mutant], to: Path) -> None:
+def run(mutants: Sequence[Mutant], to: Path, found_by: Mapping[Mutant, str] = {}) -> None:
     done = {json.dumps(row["mutant"]) for row in rows_of(to)} if to.exists() else set()
     for mutant in mutants:
         if json.dumps(asdict(mutant)) in done:
             continue
-        row = {"mutant": asdict(mutant)} | outcome(mutant)
+        row = {"mutant": asdict(mutant)} | outcome(mutant, found_by.get(mutant, ""))
         with to.open("a") as file:
             file.write(json.dumps(row) + "\n")
         print(row["outcome"], row.get("seconds"), mutant.path, mutant.line, row.get("by", ""), flush=True)
@@ -307,8 +309,9 @@ def main() -> None:
     elif options.command == "table":
         print_table(options.results)
     elif options.again:
-        found = [row["mutant"] for row in rows_of(options.again) if row["outcome"] == "found"]
-        run([Mutant(**fields) for fields in found], options.to)
+        rows = [row for row in rows_of(options.again) if row["outcome"] == "found"]
+        found_by = {Mutant(**row["mutant"]): row["by"] for row in rows}
+        run(list(found_by), options.to, found_by)
     else:
         run(list(choose(options.seed)), options.to)
 

@@ -491,9 +491,12 @@ async def test_token_is_renewed_before_its_end_and_once(browser: Browser, user: 
     assert granted == ["authorization_code", "refresh_token"]
 
 
-async def test_renewing_that_fails_for_now_keeps_the_token(expired: Any, user: Any, remote: RemoteSite, clock: Clock):
+async def test_renewing_that_fails_for_now_keeps_the_token(
+    expired: Any, user: Any, remote: RemoteSite, clock: Clock, caplog: Any
+):
     remote.answer(503)
     assert await headers_of(user) == expired
+    assert "Renewing a token for MCP server" in caplog.text
     remote.around = None
     assert await headers_of(user) == expired, "not yet"
     clock.advance(31)

@@ -5,7 +5,6 @@ import json
 import re
 import re._compiler
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import permutations
@@ -34,16 +33,6 @@ from agui.tools.foreign_schemas import MAX_VALUES, are_small
 from tests.conftest import Client, counted, played_by, run_input
 
 FUNCTION = ag_ui.FunctionCall(name="echo", arguments='{"text":"a"}')
-
-
-def seconds(work: Callable[[], Any]) -> float:
-    """The time that the processor needs, the least of a few."""
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 def entangled(definitions: int = 12) -> dict[str, Any]:
@@ -163,16 +152,11 @@ PIECES += ["".join(pair) for pair in permutations([" ", "a", "!", "'", "@", "and
 @pytest.mark.nightly
 @pytest.mark.parametrize("piece", PIECES)
 def test_demo_model_is_linear_in_a_message(piece, monkeypatch):
-    """Four times as long takes four times as long. Quadratic would be sixteen."""
-    monkeypatch.setattr(demo, "MAX_CHARS", 1_000_000)
+    """What is quadratic would take hours with a million characters, and be ended."""
+    monkeypatch.setattr(demo, "MAX_CHARS", 2_000_000)
     schema = {"properties": {"title": {"type": "string"}, "mail": {"type": "string", "format": "email"}}}
-    tools = [offered("add", **schema)]
-
-    def answer(size: int) -> Callable[[], Any]:
-        text = "add " + (piece * size)[:size] + " \x1b"
-        return lambda: make_plan([ModelRequest([UserPromptPart(text)])], tools)
-
-    assert seconds(answer(32_000)) < 9 * seconds(answer(8_000)) + 0.05
+    text = "add " + (piece * 1_000_000)[:1_000_000] + " \x1b"
+    assert make_plan([ModelRequest([UserPromptPart(text)])], [offered("add", **schema)])
 
 
 def test_answer_of_many_objects_is_compared_in_one_pass():
@@ -280,12 +264,13 @@ class Pauses:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
+        before = sys.gettrace()
         sys.settrace(self.trace)
         sys.setprofile(self.profile)
         try:
             yield
         finally:
-            sys.settrace(None)
+            sys.settrace(before)
             sys.setprofile(None)
             self.turn()
 
