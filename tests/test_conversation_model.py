@@ -158,7 +158,7 @@ def test_fields_of_the_project_are_used_like_those_of_any_model(extended: Path):
 
 
 # Where conversations are written, read, searched, forked, pruned and deleted. Other tests look at each of the fields.
-ROOMS = ["stores", "threads", "transcripts", "branches", "marks", "prune", "feedback", "isolation"]
+ROOMS = ["stores", "threads", "transcripts", "branches", "prune", "feedback", "isolation"]
 
 
 @pytest.mark.nightly

@@ -54,4 +54,4 @@ def test_engine_on_postgresql(
     with ExitStack() as stack:
         if find_redis():
             settings["TEST_REDIS_URL"] = stack.enter_context(RedisServer(tmp_path)).url
-        run_engine_tests(project, *chosen, **settings)
+        run_engine_tests(project, *chosen, processes=2, **settings)

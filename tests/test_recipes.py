@@ -51,6 +51,11 @@ def test_the_code_of_the_recipes_fits_the_files_that_it_is_pasted_into(pasted: P
 
 @pytest.mark.nightly
 def test_types_of_the_code_of_the_recipes_hold(pasted: Path, environment: Path):
+    blocks = [
+        block for text in read_recipes().values() for block in re.findall(r"^```toml\n(.*?)^```$", text, re.M | re.S)
+    ]
+    with (pasted / "pyproject.toml").open("a") as file:
+        file.writelines(blocks)
     packages = sorted(path.name for path in pasted.glob("assistant_*"))
     mypy = [environment / "bin/mypy", "--no-incremental", "--disable-error-code", "no-redef", *packages]
     execute(pasted, *mypy, DEBUG="1")

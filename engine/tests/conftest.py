@@ -151,6 +151,15 @@ def named_parts(test: Path) -> set[str]:
     return named
 
 
+@pytest.fixture
+def example() -> Any:
+    """The models of a new project's example, which its owner may have taken out."""
+    models = pytest.importorskip("assistant.models")
+    if not hasattr(models, "Task"):
+        pytest.skip("the example is gone")
+    return models
+
+
 def all_models() -> list[Any]:
     """The engine's tables, and those of its parts."""
     engine = [config for config in apps.get_app_configs() if config.name.startswith("agui")]
@@ -359,7 +368,9 @@ def intercept(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Keep the test database of SQLite out of the project: each process has a directory of its own."""
     if connection.vendor == "sqlite":
         connection.settings_dict["TEST"]["NAME"] = tmp_path_factory.getbasetemp() / "test.sqlite3"

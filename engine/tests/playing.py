@@ -208,7 +208,10 @@ class Player(Judge):
             body = with_ids(body | answers)
         before = (await self.do_thread("t1", by, step)).json
         reply = await self.post_badly(body, step.get("ends", "..."), by, step)
-        after = (await self.do_thread("t1", by, step)).json
+        async with asyncio.timeout(60):
+            # Redis gives a refused run's place back soon after the answer.
+            while (after := (await self.do_thread("t1", by, step)).json).get("running") and not before.get("running"):
+                pass
         said = before["messages"]
         if reply.status == 200 and reply.ended == "success":
             self.compare(said, after["messages"][: len(said)])

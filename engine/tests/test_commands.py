@@ -135,7 +135,7 @@ def test_code_that_settings_name_is_imported_with_the_agent(tmp_path):
     [
         ('AGUI |= {"AUDIT_LOGGER": "agui.Nothing"}', True, "AGUI['AUDIT_LOGGER'] = 'agui.Nothing'"),
         *rows_at_night(('ROOT_URLCONF = "wrong_urls"', True, "wrong_agent")),
-        ('AGUI |= {"CONVERSATION_MODEL": "assistant.Task"}', False, "is no subclass of AbstractConversation"),
+        ('AGUI |= {"CONVERSATION_MODEL": "agui.ApiToken"}', False, "is no subclass of AbstractConversation"),
         *rows_at_night(('AGUI |= {"CONVERSATION_MODEL": "assistant.No"}', False, "doesn't have a 'No' model")),
     ],
 )

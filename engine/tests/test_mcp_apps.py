@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.test import AsyncClient
-from mcp.types import Tool
 
 pytest.importorskip("fastmcp")
+
+from mcp.types import Tool
 
 from agui import ToolRegistry
 from agui.contrib.mcp import app_documents, app_views

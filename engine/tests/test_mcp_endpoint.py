@@ -487,6 +487,7 @@ def block_of(words: str) -> str:
     return str(code)
 
 
+@pytest.mark.usefixtures("example")
 async def test_the_manual_reads_tasks(user: Any, settings: Any):
     own = ToolRegistry()
     code = block_of("@resource").replace("from assistant.tools import registry", "")

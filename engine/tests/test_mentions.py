@@ -291,10 +291,9 @@ async def test_a_record_can_not_leave_its_fence(client: Client):
 # --- What the manual shows
 
 
-async def test_the_manual_shows_a_search_that_works(client: Client, other: Any, monkeypatch: pytest.MonkeyPatch):
-    models = pytest.importorskip("assistant.models")
-    if not hasattr(models, "Task"):
-        pytest.skip("the example is gone")
+async def test_the_manual_shows_a_search_that_works(
+    client: Client, other: Any, example: Any, monkeypatch: pytest.MonkeyPatch
+):
     section = pages.read("page.md").partition("\n## Let users mention records\n")[2].partition("\n## ")[0]
     search, agent = re.findall(r"^```python\n(.*?)^```$", section, re.M | re.S)
     module = ModuleType("assistant.mentions")
@@ -304,6 +303,6 @@ async def test_the_manual_shows_a_search_that_works(client: Client, other: Any, 
     exec(agent, values)  # noqa: S102
     assert values["config"].capabilities == [Mentions(module.search)]
     for owner, title in ((client.user, "Buy milk"), (client.user, "Call"), (other, "Sell milk")):
-        await models.Task.objects.acreate(owner=owner, title=title)
+        await example.Task.objects.acreate(owner=owner, title=title)
     found = await find(client, "milk", module.search)
     assert [(row["kind"], row["title"], row["detail"]) for row in found] == [("task", "Buy milk", "general")]

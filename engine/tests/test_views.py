@@ -302,6 +302,7 @@ async def test_without_the_part_hosts_hear_nothing_of_it(settings: Any, user: An
 # --- The manual
 
 
+@pytest.mark.usefixtures("example")
 async def test_the_manual_shows_a_task(client: Client, mount: Mount, settings: Any, user: Any):
     page = pages.read("views.md")
     blocks = dict(re.findall(r"^```(html|python)\n(.*?)^```$", page.partition("\n## Buttons")[0], re.M | re.S))
