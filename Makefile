@@ -60,7 +60,7 @@ check: .venv/.demo ## Generate a project and run its own checks (PARTS=minimal, 
 	$(call generate,.demo/check,parts=$(PARTS))
 	@$(MAKE) --no-print-directory -C .demo/check/my_assistant check
 
-engine: $(if $(PROJECT),,.demo/new) ## Run the engine's tests in a new project, or in yours (PROJECT=/path ARGS="-n 2 test_runs.py")
+engine: $(if $(PROJECT),,.demo/new) ## Run the engine's tests in a new project, or in yours (PROJECT=/path ARGS="-n 2 tests/test_runs.py")
 	@rm -rf .demo/beside && mkdir -p .demo/beside && ln -s ../../engine/tests .demo/beside/tests
 	cd .demo/beside && PYTHONPATH="$(TESTED):$(CURDIR)/.demo/beside:$(CURDIR)/tests" "$(TESTED)/.venv/bin/pytest" \
 		-c "$(CURDIR)/pyproject.toml" -o pythonpath= $(or $(ARGS),--numprocesses auto tests)
@@ -84,9 +84,9 @@ element: .demo/packages/node_modules ## Run the element's tests on the template'
 wheel: ## Build the package of the engine, in .demo/wheel/
 	@$(PYTHON) -B engine/agui/distribution/pack.py .demo/wheel
 
-settings: .demo/new ## Write the tables of agui/manual/settings.md anew from agui/conf.py
-	DJANGO_SETTINGS_MODULE=tests.settings PYTHONPATH="$(TESTED):engine" "$(TESTED)/.venv/bin/python" \
-		-m tests.settings_reference engine/agui/manual/settings.md
+settings: .venv/.dev ## Write the tables of agui/manual/settings.md from agui/conf.py
+	DJANGO_SETTINGS_MODULE=tests.settings PYTHONPATH="engine:$(CURDIR)/{{cookiecutter.project_slug}}:tests" \
+		$(BIN)/python -m tests.settings_reference engine/agui/manual/settings.md
 
 # No file of this name is made: each time the project is a new one.
 .demo/new: .venv/.demo
@@ -124,7 +124,7 @@ lint: .venv/.dev ## Check and format-check the Python files of this repository (
 	$(BIN)/ruff format --no-cache --check .
 
 clean: ## Remove what these commands made
-	rm -rf .venv .demo .site .test-cache .pytest_cache .ruff_cache
+	rm -rf .venv .demo .site .test-cache .pytest_cache .ruff_cache .hypothesis __pycache__
 
 .venv/.demo: pyproject.toml
 	$(call install,demo)

@@ -5,6 +5,7 @@ All of the engine's tests run with the pinned versions (test_engine.py), and eve
 
 import re
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
@@ -52,8 +53,9 @@ def test_project_without_extras_passes_its_checks(bake, versions: str):
 
 @pytest.mark.nightly
 @needs_uv
-def test_pip_and_uv_install_the_same(bake, plain_path: str):  # noqa: F811
-    by_uv, by_pip = (bake(project_slug=name) for name in ("by_uv", "by_pip"))
+@pytest.mark.parametrize("engine", ["package", "source"])
+def test_pip_and_uv_install_the_same(bake, plain_path: str, engine: str):  # noqa: F811
+    by_uv, by_pip = (bake(project_slug=name, engine=engine) for name in ("by_uv", "by_pip"))
     make(by_uv, "setup")
     make(by_pip, "setup", PATH=plain_path)
     assert installed(by_uv) == installed(by_pip)
@@ -63,6 +65,20 @@ def test_pip_and_uv_install_the_same(bake, plain_path: str):  # noqa: F811
     done = make(by_pip, "setup", "VERSIONS=lowest", status=2, PATH=plain_path)
     assert "VERSIONS=lowest needs uv" in done.stderr
     assert make(by_pip, "setup", PATH=plain_path).stdout.count("Installing") == 0
+
+
+@pytest.mark.nightly
+@needs_uv
+def test_a_second_environment_is_made_without_a_network(bake, plain_path: str, tmp_path: Path):  # noqa: F811
+    project = bake(engine="package")
+    make(project, "setup")
+    by_uv = installed(project)
+    execute(project, sys.executable, "-m", "pip", "download", "-q", "-d", tmp_path, "-r", ".venv/requirements.txt",
+            "-c", "constraints.txt")  # fmt: skip
+    for settings in ({"UV_OFFLINE": "1"}, {"PATH": plain_path, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}):
+        shutil.rmtree(project / ".venv")
+        make(project, "setup", **settings)
+        assert installed(project) == by_uv
 
 
 @pytest.mark.nightly
@@ -95,9 +111,10 @@ def test_going_back_to_the_pins_installs_them_again(bake_furnished):
 
 @pytest.mark.nightly
 @needs_uv
-def test_uv_adds_a_requirement(bake):
+@pytest.mark.parametrize("engine", ["package", "source"])
+def test_uv_adds_a_requirement(bake, engine: str):
     """`uv add`, `uv sync` and `uv run` look for versions of all groups and extras at once."""
-    project = bake(project_slug="by_uv_alone", model_provider="openai")
+    project = bake(project_slug="by_uv_alone", model_provider="openai", engine=engine)
     execute(project, "uv", "add", "--quiet", "--no-sync", "six")
     locked = {of["name"]: of.get("version") for of in tomllib.loads((project / "uv.lock").read_text())["package"]}
     assert {"six", "pydantic-evals", "by-uv-alone"} <= set(locked)
@@ -115,12 +132,30 @@ def test_extras_are_installed_into_an_environment_that_is_there(bake_furnished):
     assert "There is no extra or group postgresql, only postgres, redis" in said
 
 
+def without_make(project: Path) -> tuple[str, list[str]]:
+    """What README says for Windows, and its commands."""
+    said, block = (project / "README.md").read_text().split("Without make, ")[1].split("```")[:2]
+    return said, block.splitlines()[1:]
+
+
+def test_the_commands_without_make_name_what_windows_has(rendered):
+    said, commands = without_make(rendered["demo"])
+    replaced = re.findall(r"`(\S+)`\s+for\s+`(\S+)`", said)
+    assert replaced == [("\\".join([".venv", "Scripts", ""]), ".venv/bin/"), ("copy", "cp")]
+    for command in commands:
+        for theirs, ours in replaced:
+            command = command.replace(ours, theirs)
+        program, *words = command.split()
+        assert program in ("python", "copy", r".venv\Scripts\python", r".venv\Scripts\pip")
+        # A path of cmd.exe may have "/", but not where a program is named.
+        assert not [word for word in words if word.startswith(("/", "~", "$", "./"))]
+
+
 @pytest.mark.nightly
 def test_pip_installs_the_dependencies_without_make(bake, tmp_path: Path):
     """As README says for people without make."""
     project = bake(project_slug="without_make", engine="package")
-    block = (project / "README.md").read_text().split("Without make, ")[1].split("```")[1]
-    commands = block.splitlines()[1:4]
+    commands = without_make(project)[1][:3]
     assert "pip install" in commands[-1]
     execute(project, "sh", "-ec", "\n".join(commands))
     found = installed(project)

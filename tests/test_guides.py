@@ -25,6 +25,11 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", [*PAGES, *REPOSITORY], ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path):
     prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    # What a project's README links to in the template's repository.
+    own = [
+        path for _, path in re.findall(r"https://github\.com/\{\{ source\[3:\] \}\}/(tree|blob)/main/([^)\s]*)", prose)
+    ]
+    assert all((ROOT / path).exists() for path in own), own
     for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)", prose):
         found = page.parent / target if target else page
         assert found.exists(), target

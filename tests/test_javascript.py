@@ -1,4 +1,4 @@
-"""The element's modules that need no DOM, by Node's test runner and public suites; the types of all, by TypeScript."""
+"""The element's modules, by Node's test runner, in happy-dom and by public suites; the types of all, by TypeScript."""
 
 import json
 import re

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tomllib
 import zipfile
+from itertools import chain
 from pathlib import Path
 
 import guide
@@ -15,6 +16,7 @@ from conftest import ENGINE, MANUAL, ROOT, TEMPLATE_NAME, extras_of, requirement
 from daily import at_night
 from packaging.metadata import Metadata
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from projects import append, commit, execute, git, make, program, python, replace
 from servers import manage
@@ -95,6 +97,19 @@ def test_installers_read_what_the_engine_declares(bake):
             joint = " and" if Requirement(line).marker else ";"
             declared.append(Requirement(f'{line}{joint} extra == "{canonicalize_name(extra)}"'))
     assert told.requires_dist == declared
+
+
+def specifiers_of(pyproject: Path) -> dict[str, SpecifierSet]:
+    project = tomllib.loads(pyproject.read_text())["project"]
+    lines = chain(project["dependencies"], *project["optional-dependencies"].values())
+    return {one.name: one.specifier for one in map(Requirement, lines) if one.specifier}
+
+
+def test_what_project_and_engine_both_need_has_the_same_versions(rendered: dict[str, Path]):
+    own, engines = specifiers_of(rendered["demo"] / "pyproject.toml"), specifiers_of(ENGINE.parent / "pyproject.toml")
+    both = own.keys() & engines.keys()
+    assert both >= {"django", "daphne", "pydantic-ai-slim", "psycopg"}
+    assert {name: own[name] for name in both} == {name: engines[name] for name in both}
 
 
 def test_both_forms_ask_for_the_same(bake, tmp_path: Path):

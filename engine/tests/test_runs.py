@@ -348,7 +348,7 @@ async def test_a_waiting_stream_holds_no_thread_and_no_connection(client: Client
 
 
 # Then a thread that ends leaves its connection open, until it is collected.
-@pytest.mark.filterwarnings("ignore:.*BaseConnection:pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:.*Connection:pytest.PytestUnraisableExceptionWarning")
 async def test_a_turn_needs_no_name_of_asgiref_that_is_not_documented(client: Client, monkeypatch):
     monkeypatch.setattr(executor, "_threads_of_contexts", {})
     monkeypatch.setattr(executor, "_loops", None)
