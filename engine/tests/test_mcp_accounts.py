@@ -503,6 +503,21 @@ async def test_renewing_that_fails_for_now_keeps_the_token(
     assert await headers_of(user) not in (None, expired)
 
 
+@pytest.mark.parametrize("given", [{}, {"refresh_token": "another"}])
+async def test_renewing_sends_the_newest_refresh_token(
+    expired: Any, user: Any, remote: RemoteSite, clock: Clock, given
+):
+    """A server that does not rotate them leaves it out of its answers."""
+    [first] = remote.accounts.refresh
+    token = {"access_token": "second", "token_type": "Bearer", "expires_in": LIFETIME} | given
+    remote.answer(200, "/token", json.dumps(token).encode())
+    await headers_of(user)
+    clock.advance(LIFETIME)
+    await headers_of(user)
+    asked = [form["refresh_token"] for path, _, form in remote.requests if path == "/token" and "refresh_token" in form]
+    assert asked == [first, given.get("refresh_token", first)]
+
+
 async def test_stopped_run_does_not_lose_a_renewed_token(expired: Any, user: Any, remote: RemoteSite):
     asked, go_on = asyncio.Event(), asyncio.Event()
 

@@ -201,9 +201,8 @@ async def renew(grant: Grant) -> Grant:
     if response.status_code != 200:
         raise SignInFailed("over" if _error_of(response) in OVER else "refused")
     token = _token_of(response)
-    # A server that does not rotate leaves them out (RFC 6749, section 6).
+    # A server that does not rotate leaves it out (RFC 6749, section 6).
     token.refresh_token = token.refresh_token or grant.token.refresh_token
-    token.scope = token.scope or grant.token.scope
     return Grant(client=grant.client, token=token)
 
 
