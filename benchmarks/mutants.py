@@ -35,7 +35,7 @@ COVERED = ROOT / ".test-cache/coverage"
 FAILED = COVERED / "failed"
 MOST_TESTS = 400
 # Tests of one process that take longer hang, and tests in browsers and programs may take longer.
-SECONDS = 120
+SECONDS = 300
 SECONDS_OUTSIDE = 900
 
 # How many mutants are taken from which files; "the rest" are all others of the engine.

@@ -36,6 +36,19 @@ def test_links_lead_somewhere(page: Path):
         assert not anchor or anchor in anchors(found), f"{target}#{anchor}"
 
 
+def test_the_readme_of_the_engine_shows_a_project(tmp_path: Path):
+    blocks = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", (ENGINE.parent / "README.md").read_text(), re.M | re.S)
+    django = "from django.conf.global_settings import *\nSECRET_KEY, ROOT_URLCONF = 'secret', 'config.urls'\n"
+    django += "INSTALLED_APPS = ['django.contrib.auth', 'django.contrib.contenttypes']\n"
+    for name, code in blocks:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(django + code if name == "config/settings.py" else code)
+    command = [sys.executable, "-m", "django", "check", "--settings=config.settings"]
+    execute(tmp_path, *command, PYTHONPATH=str(tmp_path))
+    (tmp_path / "assistant/models.py").unlink()
+    execute(tmp_path, *command, status=1, PYTHONPATH=str(tmp_path))
+
+
 def test_the_contents_lead_to_every_page():
     linked = set(re.findall(r"\]\((?:\./)?([\w./-]+)\)", (MANUAL / "contents.md").read_text()))
     pages = {path.name for path in MANUAL.glob("*.md")} - {"contents.md"}
