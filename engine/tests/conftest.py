@@ -418,13 +418,10 @@ def media(endpoint: None, settings: Any, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def shared_logs(settings: Any, worker_id: str) -> Iterator[None]:
+def shared_logs() -> Iterator[None]:
     # Not with the test's own monkeypatch: one that undoes what it did would leave connections to Redis behind.
     with pytest.MonkeyPatch.context() as patch:
-        if url := os.environ.get("TEST_REDIS_URL"):
-            # Tests side by side have users and threads of the same ids.
-            number = 0 if worker_id == "master" else int(worker_id.removeprefix("gw"))
-            settings.AGUI = {**settings.AGUI, "REDIS": {"URL": f"{url}?db={number}"}}
+        if "TEST_REDIS_URL" in os.environ:
             patch.setattr(live, "logs", LiveRuns().logs)
         yield
 

@@ -18,6 +18,10 @@ with patch.dict(os.environ, {"DEBUG": os.environ.get("DEBUG", "1")}):
 ROOT_URLCONF = "tests.urls"
 AGENT_MODEL = "demo"
 AGUI: dict[str, object] = {}  # The engine's defaults: no Redis, no workers, no telemetry
+if url := os.environ.get("TEST_REDIS_URL"):
+    # Tests side by side have users and threads of the same ids.
+    number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    AGUI["REDIS"] = {"URL": f"{url}?db={number}"}
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 # The real ones are slow on purpose: half a second for each user that a test makes.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

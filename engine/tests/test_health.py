@@ -26,15 +26,19 @@ def healthz(probe: Client) -> tuple[int, Any]:
 
 @pytest.mark.django_db
 def test_healthz_says_what_works(probe: Client, monkeypatch: pytest.MonkeyPatch):
-    assert healthz(probe) == (200, {"status": "ok", "database": True})
+    def told() -> tuple[int, str, bool]:
+        status, body = healthz(probe)
+        return status, body["status"], body["database"]
+
+    assert told() == (200, "ok", True)
 
     def refuse(*args: Any) -> None:
         raise OperationalError("the server closed the connection")
 
     with connection.execute_wrapper(refuse):
-        assert healthz(probe) == (503, {"status": "unavailable", "database": False})
+        assert told() == (503, "unavailable", False)
     monkeypatch.setattr(shutdown, "has_begun", True)
-    assert healthz(probe) == (503, {"status": "ending", "database": True})
+    assert told() == (503, "ending", True)
     assert probe.get("/livez").status_code == 200
 
 
