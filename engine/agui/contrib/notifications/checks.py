@@ -67,8 +67,10 @@ def _mailer() -> tuple[str, float | None]:
         default = mailers.get("default", {})
         return default.get("BACKEND", SMTP), default.get("OPTIONS", {}).get("timeout")
     # Django 6.1 warns of each of them that is asked for.
+    names: dict[str, Any] = {"EMAIL_BACKEND": SMTP, "EMAIL_TIMEOUT": None}
+    settings: Any = django_settings
     backend, timeout = (
-        getattr(django_settings, name) if django_settings.is_overridden(name) else default
-        for name, default in (("EMAIL_BACKEND", SMTP), ("EMAIL_TIMEOUT", None))
+        getattr(settings, name) if settings.is_overridden(name) else default
+        for name, default in names.items()
     )
     return backend, timeout
