@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from importlib import import_module
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from agui.blocking.executor import in_database
 from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.models import Message, get_conversation_model
 from agui.stores import base
@@ -395,6 +397,40 @@ class TestSession:
         await request.session.asave()
         again = DjangoSessionConversationStore(request.session.session_key)
         assert (await again.summary("t", scope="alice"))["title"] == "Mine"
+
+    async def test_a_request_that_is_just_saving_its_session_undoes_nothing(self, monkeypatch):
+        request = RequestFactory().get("/")
+        request.session = open_session()
+        conversation = await saved(DjangoSessionConversationStore.for_request(request))
+        encoded, go_on = threading.Event(), threading.Event()
+
+        class Watched:
+            lock = threading.RLock()
+
+            def __enter__(self):
+                if not self.lock.acquire(blocking=False):
+                    go_on.set()
+                    self.lock.acquire()
+
+            def __exit__(self, *failure):
+                self.lock.release()
+
+        def encode(data, whole=request.session.encode):
+            text = whole(data)
+            encoded.set()
+            assert go_on.wait(60)
+            return text
+
+        monkeypatch.setattr(DjangoSessionConversationStore, "_lock", Watched())
+        store = DjangoSessionConversationStore.for_request(request)
+        monkeypatch.setattr(request.session, "encode", encode)
+        saving = asyncio.create_task(in_database(request.session.save))
+        assert await asyncio.to_thread(encoded.wait, 60)
+        await gone_on(store, conversation, "two")
+        go_on.set()
+        await saving
+        again = DjangoSessionConversationStore(request.session.session_key)
+        assert await messages_of(again) == conversation.messages
 
     def test_signed_cookies_are_refused_with_the_cure(self, settings):
         settings.SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"

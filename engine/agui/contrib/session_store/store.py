@@ -1,14 +1,15 @@
 """Keep conversations in the visitor's session, for sites without tables for them.
 
 When a stream ends, the session middleware has long saved the session. So this store saves it
-itself: it loads the session anew, changes its own key and saves, which keeps what others have
-written meanwhile. Within one process writers take turns. Between processes a session has no lock,
-and the last save of the whole session wins: use ModelConversationStore if that matters.
+itself: it loads the session again, changes its own key and saves, which keeps what others have
+written meanwhile. Within one process writers take turns, with the middleware, too. Between
+processes a session has no lock, and the last save of the whole session wins: use
+ModelConversationStore if that matters.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from threading import Lock
+from threading import RLock
 from typing import Any, Self, TypeVar, Unpack
 
 from django.conf import settings
@@ -52,7 +53,7 @@ class DjangoSessionConversationStore(ThreadStore):
     Deleting a conversation deletes its messages, except those that another one uses.
     """
 
-    _lock = Lock()
+    _lock = RLock()
 
     def __init__(self, session_key: str | None, session: SessionBase | None = None) -> None:
         if settings.SESSION_ENGINE == SIGNED_COOKIES:
@@ -63,6 +64,8 @@ class DjangoSessionConversationStore(ThreadStore):
             )
         self.session_key = session_key
         self.session = session
+        if session is not None:
+            self._let_take_turns(session)
 
     @classmethod
     def for_request(cls, request: HttpRequest) -> Self:
@@ -191,8 +194,18 @@ class DjangoSessionConversationStore(ThreadStore):
                 session.save()
             except UpdateError:
                 raise ConversationConflict(conversation_id) from None
-        self._update_request(tables)
+            self._update_request(tables)
         return result
+
+    def _let_take_turns(self, session: SessionBase) -> None:
+        """Let the middleware, which may save a session while its run ends, not undo the answer."""
+        save = session.save
+
+        def save_alone(must_create: bool = False) -> None:
+            with self._lock:
+                save(must_create)
+
+        session.save = save_alone  # type: ignore[method-assign]
 
     def _load(self) -> SessionBase:
         session: SessionBase = import_module(settings.SESSION_ENGINE).SessionStore(self.session_key)
