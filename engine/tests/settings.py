@@ -26,7 +26,7 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"
 # The real ones are slow on purpose: half a second for each user that a test makes.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
-if django.VERSION >= (6, 1):  # It warns who sends mail without them.
+if django.VERSION >= (6, 1):  # Django warns projects that send mail without them.
     MAILERS: dict[str, dict[str, object]] = {"default": {}}
 
 # The part `oauth` works as soon as its library is an app of the project.

@@ -54,8 +54,8 @@ def read_owner(model: type[models.Model], path: str) -> Owner:
         current = field.related_model
     if not issubclass(user_model, current) and not issubclass(current, user_model):
         raise Refused(f"{path!r} leads to {current.__name__}, not to {user_model.__name__}.")
-    is_forward = first is None or (is_own(first))
-    return Owner(path, steps[0], bool(is_forward), bool(is_many))
+    is_forward = first is None or is_own(first)
+    return Owner(path, steps[0], is_forward, bool(is_many))
 
 
 def model_field(model: Any, name: str) -> Any:
