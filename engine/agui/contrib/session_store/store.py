@@ -7,7 +7,7 @@ processes a session has no lock, and the last save of the whole session wins: us
 ModelConversationStore if that matters.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from threading import RLock
 from typing import Any, Self, TypeVar, Unpack
@@ -21,30 +21,27 @@ from pydantic_ai.conversation_store import (
     ConversationEntry,
     ConversationRecord,
 )
-from pydantic_ai.exceptions import UserError
 
 from agui.blocking.executor import in_database
+from agui.contrib.session_store.tables import (
+    SESSION_KEY,
+    Tables,
+    add,
+    find,
+    record_of,
+    summary_of,
+    sweep,
+    tables_of,
+    threads_of,
+)
 from agui.stores import codec
 from agui.stores.base import ThreadStore
 from agui.stores.deletion import delete_traces
-from agui.stores.summary import (
-    Marks,
-    ThreadSummary,
-    clean,
-    ends_in_an_answer,
-    preview_of,
-    summarize,
-    title_of,
-)
+from agui.stores.summary import Marks, ThreadSummary, clean
 
-SESSION_KEY = "agui_conversations"
 SIGNED_COOKIES = "django.contrib.sessions.backends.signed_cookies"
 
 T = TypeVar("T")
-Row = dict[str, Any]
-"""A thread: {"record", "title", "preview", and Marks}, or a message: {"parent", "data"}."""
-Tables = dict[str, dict[str, Row]]
-"""The content of the session: {"threads": {scope: {id: thread}}, "messages": {id: message}}."""
 
 
 class DjangoSessionConversationStore(ThreadStore):
@@ -72,14 +69,14 @@ class DjangoSessionConversationStore(ThreadStore):
         return cls(request.session.session_key, request.session)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        thread = _find(await self._read_tables(), conversation_id, self.scope)
-        return _record(thread) if thread else None
+        thread = find(await self._read_tables(), conversation_id, self.scope)
+        return record_of(thread) if thread else None
 
     async def read_records(
         self, *, scope: str | None = None, limit: int | None = None
     ) -> Sequence[ConversationRecord]:
         tables = await self._read_tables()
-        records = [_record(thread) for thread in _threads(tables, scope)]
+        records = [record_of(thread) for thread in threads_of(tables, scope)]
         records.sort(key=lambda record: record.updated_at, reverse=True)
         return records[:limit]
 
@@ -112,22 +109,22 @@ class DjangoSessionConversationStore(ThreadStore):
         expected_revision: str | None,
     ) -> None:
         def write(tables: Tables) -> None:
-            thread = _find(tables, record.conversation_id, record.scope or "")
-            revision = _record(thread).revision if thread else None
+            thread = find(tables, record.conversation_id, record.scope or "")
+            revision = record_of(thread).revision if thread else None
             if revision != expected_revision:
                 raise ConversationConflict(record.conversation_id)
-            _add(tables, record, new_entries)
+            add(tables, record, new_entries)
 
         await self._change(record.conversation_id, write)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
         def delete(tables: Tables) -> str:
-            thread = _find(tables, conversation_id, self.scope, expected_revision)
+            thread = find(tables, conversation_id, self.scope, expected_revision)
             if thread is None:
                 raise ConversationConflict(conversation_id)
-            scope = _record(thread).scope or ""
+            scope = record_of(thread).scope or ""
             del tables["threads"][scope][conversation_id]
-            _sweep(tables)
+            sweep(tables)
             return scope
 
         scope = await self._change(conversation_id, delete)
@@ -151,11 +148,11 @@ class DjangoSessionConversationStore(ThreadStore):
             return None
 
         def update(tables: Tables) -> ThreadSummary | None:
-            thread = _find(tables, conversation_id, scope)
+            thread = find(tables, conversation_id, scope)
             if thread is None:
                 return None
             thread.update(fields)
-            return _summary(thread)
+            return summary_of(thread)
 
         return await self._change(conversation_id, update)
 
@@ -167,12 +164,12 @@ class DjangoSessionConversationStore(ThreadStore):
         tables = await self._read_tables()
         summaries = []
         for record in records:
-            thread = _find(tables, record.conversation_id, record.scope or "")
-            summaries.append(_summary(thread or {"record": codec.dump(codec.RECORD, record)}))
+            thread = find(tables, record.conversation_id, record.scope or "")
+            summaries.append(summary_of(thread or {"record": codec.dump(codec.RECORD, record)}))
         return summaries
 
     async def _read_tables(self) -> Tables:
-        return await in_database(lambda: _tables(self._load()))
+        return await in_database(lambda: tables_of(self._load()))
 
     async def _change(self, conversation_id: str, change: Callable[[Tables], T]) -> T:
         return await in_database(self._change_session, conversation_id, change)
@@ -184,7 +181,7 @@ class DjangoSessionConversationStore(ThreadStore):
                 self.session_key = self.session.session_key
             # Another request may have changed the session since this one loaded it.
             session = self._load()
-            tables = _tables(session)
+            tables = tables_of(session)
             if session.session_key is None:
                 # The visitor has signed out meanwhile: their conversations stay deleted.
                 raise ConversationConflict(conversation_id)
@@ -217,97 +214,3 @@ class DjangoSessionConversationStore(ThreadStore):
             modified = self.session.modified
             self.session[SESSION_KEY] = tables
             self.session.modified = modified
-
-
-def _tables(session: SessionBase) -> Tables:
-    tables: Tables = session.get(SESSION_KEY) or {"threads": {}, "messages": {}}
-    return tables
-
-
-def _by_scope(tables: Tables, scope: str | None) -> list[Row]:
-    """Return the threads of one scope, or of each scope, by id."""
-    if scope is None:
-        return list(tables["threads"].values())
-    return [tables["threads"].get(scope, {})]
-
-
-def _threads(tables: Tables, scope: str | None) -> Iterator[Row]:
-    for threads in _by_scope(tables, scope):
-        yield from threads.values()
-
-
-def _find(
-    tables: Tables, conversation_id: str, scope: str | None, revision: str | None = None
-) -> Row | None:
-    """Find a thread, by its revision if one is given.
-
-    Raises UserError if there is no scope and several owners use the id.
-    """
-    matches = []
-    for threads in _by_scope(tables, scope):
-        thread = threads.get(conversation_id)
-        if thread and (revision is None or _record(thread).revision == revision):
-            matches.append(thread)
-    if len(matches) > 1:
-        raise UserError(
-            f"Several owners have a conversation {conversation_id!r}: "
-            "pass the scope of the one you mean."
-        )
-    return matches[0] if matches else None
-
-
-def _record(thread: Row) -> ConversationRecord:
-    return codec.load(codec.RECORD, thread["record"])
-
-
-def _summary(thread: Row) -> ThreadSummary:
-    record = _record(thread)
-    return summarize(
-        record.conversation_id,
-        thread.get("title", ""),
-        thread.get("preview", ""),
-        record.updated_at,
-        unread=thread.get("unread", False),
-        pinned=thread.get("pinned", False),
-        archived=thread.get("archived", False),
-    )
-
-
-def _add(
-    tables: Tables, record: ConversationRecord, new_entries: Sequence[ConversationEntry]
-) -> None:
-    rows = tables["messages"]
-    messages = [entry.message for entry in new_entries]
-    for entry, data in zip(new_entries, codec.dump_messages(messages), strict=True):
-        rows[entry.id] = {"parent": entry.parent_id, "data": data}
-    if record.head_id is not None and record.head_id not in rows:
-        raise ConversationConflict(record.conversation_id)
-    threads = tables["threads"].setdefault(record.scope or "", {})
-    before = threads.get(record.conversation_id) or {}
-    # A fork begins with the title and the preview of the thread that it comes from.
-    source = before or threads.get(record.forked_from or "") or {}
-    unread = before.get("unread", False)
-    if messages:
-        unread = ends_in_an_answer(messages)
-    threads[record.conversation_id] = {
-        "record": codec.dump(codec.RECORD, record),
-        "title": source.get("title") or title_of(messages),
-        "preview": preview_of(messages) or source.get("preview", ""),
-        "unread": unread,
-        "pinned": before.get("pinned", False),
-        "archived": before.get("archived", False),
-    }
-
-
-def _sweep(tables: Tables) -> None:
-    """Delete the messages that no thread reaches."""
-    # Forks share messages with their source, so a message may belong to several threads.
-    reached: dict[str, Row] = {}
-    for thread in _threads(tables, None):
-        record = _record(thread)
-        for message_id in [record.head_id, *record.branches]:
-            while message_id is not None and message_id not in reached:
-                row = tables["messages"][message_id]
-                reached[message_id] = row
-                message_id = row["parent"]
-    tables["messages"] = reached
