@@ -7,11 +7,11 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from daily import rows_at_night
+from mcp_message import call_tool
 from pages import PHONE, Browser, Page, cookies_of, expect, message_box
 from servers import DATABASE, FIRST_ADMIN, LiveProject, serve
 from test_browser_look import DAY, LONG, MODES, WINDOW, axe, in_modes, look
@@ -89,19 +89,10 @@ def person(browser: Browser, deciding: LiveProject) -> dict:
     return cookies_of(browser, deciding)
 
 
-def call(live: LiveProject, name: str, **arguments: Any) -> Any:
-    """Call a tool as a client that can't ask its user."""
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
-    headers = {"Accept": "application/json, text/event-stream"}
-    status, text = live.client(live.token).fetch("POST", "/agent/mcp/", body, headers)
-    assert status == 200
-    return json.loads(text)["result"]
-
-
 def test_a_person_decides_on_a_phone_without_scripts(
     new_page: Callable[..., Page], deciding: LiveProject, person: dict
 ):
-    waits = call(deciding, "delete_finished_tasks")["structuredContent"]["approval"]
+    waits = call_tool(deciding, "delete_finished_tasks", {})["structuredContent"]["approval"]
     chat = new_page(deciding.url, storage_state=person, **PHONE)
     line = chat.get_by_role("link", name="1 call of another app waits for your approval.")
     expect(line).to_be_visible()
@@ -115,7 +106,7 @@ def test_a_person_decides_on_a_phone_without_scripts(
     assert page.locator("html").bounding_box()["width"] <= 380
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_role("status")).to_have_text("done")
-    assert "deleted" in call(deciding, "approval_status", id=waits["id"])["content"][0]["text"].lower()
+    assert "deleted" in call_tool(deciding, "approval_status", {"id": waits["id"]})["content"][0]["text"].lower()
     chat.reload()
     expect(message_box(chat)).to_be_visible()
     expect(line).to_be_hidden()
@@ -155,7 +146,7 @@ def notifications(page: Page, live: LiveProject) -> Iterator[str]:
 
 def approvals(page: Page, live: LiveProject) -> Iterator[str]:
     invitation = {"title": LONG * 2, "day": "Monday", "seats": 4, "notes": {LONG: LONG}}
-    asked = [call(live, "invite", **invitation), call(live, "delete_finished_tasks")]
+    asked = [call_tool(live, "invite", invitation), call_tool(live, "delete_finished_tasks", {})]
     links = [one["structuredContent"]["approval"]["link"] for one in asked]
     page.goto(f"{live.url}/agent/mcp/approvals/")
     expect(page.locator(".rows .framed")).to_have_count(2)

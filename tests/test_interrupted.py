@@ -92,6 +92,7 @@ def test_installation(shop, form: str, interrupt, times: int):
     interrupt(shop, ["installer", ".", "--engine", form], times, PYTHONPATH=str(ROOT))
 
 
+@pytest.mark.nightly
 @FORM_AND_TIMES
 def test_renewal(shop, form: str, newer: Path, interrupt, times: int):
     """Of the engine, and of the parts."""
@@ -105,10 +106,10 @@ def test_removal(shop, form: str, interrupt, times: int):
     interrupt(shop, ["installer", ".", "--remove"], times, PYTHONPATH=str(ROOT), TWICE="1")
 
 
-@pytest.mark.parametrize("times", [1, *at_night(200)])
-def test_renewal_on_a_full_disk(shop, newer: Path, interrupt, times: int):
+@pytest.mark.nightly
+def test_renewal_on_a_full_disk(shop, newer: Path, interrupt):
     installed(shop)
-    interrupt(shop, ["installer", ".", "--parts", "standard"], times, PYTHONPATH=str(newer), FULL_DISK="1")
+    interrupt(shop, ["installer", ".", "--parts", "standard"], 200, PYTHONPATH=str(newer), FULL_DISK="1")
 
 
 WRITING = """import os, sys

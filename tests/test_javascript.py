@@ -30,7 +30,9 @@ def run_element_tests(directory: Path, package: Path = ENGINE, sweep: int = 1) -
     alone = [path for path in files if CHANGES_GLOBALS.search(path.read_text())]
     together = directory / "together.mjs"
     together.write_text("".join(f'import "./{path.name}";\n' for path in files if path not in alone))
-    assert "# tests 0" not in execute(ROOT, "node", "--test", together, *alone, AGUI_SWEEP=str(sweep)).stdout
+    # The reporter that names the tests that failed at the end of its output.
+    command = ["node", "--test", "--test-reporter=spec", together, *alone]
+    assert " tests 0\n" not in execute(ROOT, *command, AGUI_SWEEP=str(sweep)).stdout
 
 
 def test_modules_without_a_dom(tmp_path: Path):

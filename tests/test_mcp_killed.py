@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from mcp_message import TASKS, message_of_2026
+from mcp_message import TASKS, call_tool, message_of_2026
 from postgresql import PostgreSQL
 from servers import Client, Daphne, serve, wait_until
 
@@ -70,12 +70,7 @@ class Site:
         self.effects.touch()
 
     def call(self, tool: str, arguments: dict[str, str], server: int = 0) -> Any:
-        live = self.servers[server]
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-        headers = {"Accept": "application/json, text/event-stream"}
-        status, text = live.client(live.token).fetch("POST", "/agent/mcp/", body, headers)
-        assert status == 200, text
-        return json.loads(text)["result"]
+        return call_tool(self.servers[server], tool, arguments)
 
     def send_2026(self, method: str, name: str, params: dict[str, Any], server: int) -> Any:
         """Send a request of a client that takes tasks."""

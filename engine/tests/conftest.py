@@ -15,6 +15,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import cache
+from inspect import isawaitable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,13 +26,14 @@ import pytest
 from _pytest.runner import runtestprotocol
 from django.apps import apps
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, connections, router
 from django.test import AsyncClient, TransactionTestCase
 from django.test import Client as Browser
 from pydantic_ai import models
-from pydantic_ai.messages import ToolReturnPart
-from pydantic_ai.models import Model
+from pydantic_ai.messages import ToolReturnPart, UserPromptPart
+from pydantic_ai.models import Model, override_allow_model_requests
 
 import agui.clock
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
@@ -43,6 +45,8 @@ from agui.runs.live import LiveRuns, live
 from agui.testing import Request, ScriptedModel, close_connections, collect, say, wait
 from tests import admin_urls, urls
 from tests.clock import Clock, the_clock
+from tests.mounting import serve_urls
+from tests.provider_stub import ProviderStub
 from tests.recipe_pages import read_recipes
 from tests.recipes import Recipe
 
@@ -217,6 +221,12 @@ class Client:
         file = SimpleUploadedFile(name, content, content_type)
         return await self.http.post(f"{self.prefix}attachments/", {"file": file}, headers=headers)
 
+    async def uploaded(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """What is answered to a file that is accepted."""
+        response = await self.upload(*args, **kwargs)
+        assert response.status_code == 201, response.content
+        return json.loads(response.content)
+
     async def thread(self, thread: str = "t1") -> dict[str, Any]:
         response = await self.get(f"threads/{thread}/")
         assert response.status_code == 200
@@ -229,6 +239,11 @@ class Client:
         return [sign + message["content"] for sign, message in zip(signs, messages, strict=True)]
 
 
+def texts_of(thread: dict[str, Any]) -> list[Any]:
+    """The texts of a stored thread's messages; None of one that has calls alone."""
+    return [message.get("content") for message in thread["messages"]]
+
+
 async def body_of(response: Any) -> bytes:
     """All of a body that is streamed."""
     return b"".join([chunk async for chunk in response])
@@ -237,6 +252,11 @@ async def body_of(response: Any) -> bytes:
 def files_in(folder: Path) -> list[Path]:
     """The files in a folder and in those below it."""
     return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def prompts_of(request: Request) -> list[Any]:
+    """What the model was sent in prompts."""
+    return [part.content for part in parts_of(request) if isinstance(part, UserPromptPart)]
 
 
 def parts_of(request: Request) -> list[Any]:
@@ -299,6 +319,13 @@ def counted(limit: int = 2_000_000) -> Iterator[list[int]]:
         sys.setprofile(None)
 
 
+async def until(condition: Callable[[], Any]) -> None:
+    """Wait for what nothing tells, at most a minute. What is to be true may be awaited, too."""
+    async with asyncio.timeout(60):
+        while not (await found if isawaitable(found := condition()) else found):  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
 @asynccontextmanager
 async def half_said(client: Client, *later: Any, **body: Any) -> AsyncIterator[tuple[Any, asyncio.Event]]:
     """A run in the middle of its answer: its response, and what lets it go on."""
@@ -321,10 +348,27 @@ def mount(settings: Any) -> Callable[..., ScriptedModel]:
     def serve(registry: ToolRegistry, *answers: Any, **config: Any) -> ScriptedModel:
         model = ScriptedModel(answers)
         view = DjangoAGUIView(registry, AgentConfig(model=model, **config))
-        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+        serve_urls(settings, get_urls(view))
         return model
 
     return serve
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderStub]:
+    """The providers, one local server."""
+    with ProviderStub() as stub, override_allow_model_requests(True):
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", stub.url)
+        for provider in ("OPENAI", "ANTHROPIC", "GOOGLE"):
+            monkeypatch.setenv(f"{provider}_API_KEY", "not-a-real-key")
+        for variable in (
+            *("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"),
+            *("GEMINI_API_KEY", "GOOGLE_API_BASE"),
+        ):
+            monkeypatch.delenv(variable, raising=False)
+        yield stub
 
 
 @pytest.fixture
@@ -450,6 +494,13 @@ def user(transactional_db: None) -> Any:
 @pytest.fixture
 def other(transactional_db: None) -> Any:
     return get_user_model().objects.create_user("bob", password="builder-1999")
+
+
+def create_user(name: str, *permissions: str, **fields: Any) -> Any:
+    """Create a user who has these permissions, by their codenames."""
+    user = get_user_model().objects.create_user(name, **fields)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    return user
 
 
 @pytest.fixture

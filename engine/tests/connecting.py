@@ -15,6 +15,7 @@ from agui.testing import ScriptedModel, call, say
 from tests import urls
 from tests.conftest import Client, results_of
 from tests.mcp_server import build_server, http_application
+from tests.mounting import serve_urls
 from tests.serving import serving
 
 __all__ = ["Project", "connections", "http_server"]
@@ -43,7 +44,7 @@ class Project:
         llm = ScriptedModel(answers)
         view = DjangoAGUIView(registry or ToolRegistry(), AgentConfig(model=llm))
         # The other routes are those of an agent without these tools.
-        self.settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view), *urls.urlpatterns]})
+        serve_urls(self.settings, [*get_urls(view), *urls.urlpatterns])
         return llm
 
     async def call(self, name: str, **arguments: Any) -> Any:

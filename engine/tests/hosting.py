@@ -26,6 +26,7 @@ from agui import get_urls
 from agui.contrib.oauth import provider
 from tests import urls
 from tests.conftest import query_of
+from tests.mounting import serve_urls
 
 SITE = "http://testserver"
 RESOURCE = f"{SITE}/agent/mcp/"
@@ -43,7 +44,7 @@ def open_doors(settings: Any, **oauth: Any) -> None:
         path("accounts/", include("django.contrib.auth.urls")),
         path("", include("agui.contrib.oauth.urls")),
     ]
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
+    serve_urls(settings, routes)
 
 
 def known_client(client_id: str = CLAUDE, *redirect_uris: str, **fields: Any) -> Any:

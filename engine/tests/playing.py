@@ -29,6 +29,7 @@ from tests import transcript_tools
 from tests.comparing import bind, compare
 from tests.conftest import Client, played_by
 from tests.judging import Judge, Mistake, Reply, answer_of
+from tests.mounting import serve_urls
 from tests.transcript_files import INPUT, MCP, METHODS, Transcript, action_of, rows_of
 from tests.transcript_tools import Gate
 from tests.wire import WireError, check_stream, read_stream
@@ -371,7 +372,7 @@ class Player(Judge):
     async def do_agent(self, name: str, by: str, step: dict[str, Any]) -> None:
         registry, config = transcript_tools.AGENTS[name]()
         view = DjangoAGUIView(registry, AgentConfig(model=self.model, **config))
-        self.settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+        serve_urls(self.settings, get_urls(view))
 
     async def do_later(self, seconds: float, by: str, step: dict[str, Any]) -> None:
         self.clock.advance(seconds)

@@ -17,6 +17,7 @@ from agui.http.tokens import create_token
 from agui.testing import ScriptedModel
 from tests.asking import scope_of
 from tests.conftest import script
+from tests.mounting import serve_urls
 
 Application = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
@@ -25,7 +26,7 @@ def serve_to_mcp(settings: Any, registry: ToolRegistry) -> None:
     """Mount an agent with these tools, which MCP clients may call."""
     settings.AGUI = {"MCP": {"ENDPOINT": True}, "MAX_RUNS_PER_USER": 50, **settings.AGUI}
     view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    serve_urls(settings, get_urls(view))
 
 
 CUT = {"type": "cut"}  # Sent by an application: the connection breaks

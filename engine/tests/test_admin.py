@@ -14,7 +14,6 @@ from daily import by_day
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.core.files.base import ContentFile
 from django.db import connection
 from django.test import AsyncClient
@@ -45,7 +44,7 @@ from agui.server.versions import versions
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import collect
-from tests.conftest import body_of, files_in, half_said
+from tests.conftest import body_of, create_user, files_in, half_said
 
 Thread = get_conversation_model()
 
@@ -527,12 +526,6 @@ def test_a_visitor_s_session_is_nobody_s_to_take(chief, name):
         assert "visitor 0123…" in chief.get(f"{at(name)}/").content.decode()
 
 
-def staff(*permissions):
-    user = get_user_model().objects.create(username=f"staff {permissions}", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    return user
-
-
 async def download(user, pk):
     browser = AsyncClient()
     if user:
@@ -546,14 +539,15 @@ async def test_who_may_view_attachments_downloads_a_file_and_never_opens_it(tran
     await sync_to_async(fill)(0)
     attachment = await Attachment.objects.aget()
     await Attachment.objects.aupdate(name='page.html"; x="', media_type="text/html")
-    reader = await sync_to_async(staff)("view_attachment")
+    reader = await sync_to_async(create_user)("reader", "view_attachment", is_staff=True)
     response, content = await download(reader, attachment.pk)
     assert (response.status_code, content) == (200, b"x")
     assert response.headers["Content-Disposition"].startswith("attachment; filename=")
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert "no-store" in response.headers["Cache-Control"]
     owner = await get_user_model().objects.aget(username="user0")
-    for user, status in ((None, 302), (owner, 302), (await sync_to_async(staff)("view_conversation"), 403)):
+    clerk = await sync_to_async(create_user)("clerk", "view_conversation", is_staff=True)
+    for user, status in ((None, 302), (owner, 302), (clerk, 403)):
         response, content = await download(user, attachment.pk)
         assert (response.status_code, content) == (status, b"")
     attachment.file.storage.delete(attachment.file.name)
@@ -590,7 +584,7 @@ def test_tokens_can_t_be_changed_and_are_revoked(chief):
 @pytest.mark.parametrize(("may", "status"), [("change_run", "cancelled"), ("delete_run", "finished")])
 async def test_runs_are_stopped_by_who_may_change_them(client, may, status):
     browser = AsyncClient()
-    await browser.aforce_login(await sync_to_async(staff)("view_run", may))
+    await browser.aforce_login(await sync_to_async(create_user)("clerk", "view_run", may, is_staff=True))
     async with half_said(client) as (response, go_on):
         ended = await Run.objects.acreate(thread_id="t1", scope="user:1", status=Run.Status.FINISHED)
         running = await Run.objects.aget(status=Run.Status.RUNNING)

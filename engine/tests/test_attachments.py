@@ -31,14 +31,8 @@ URL = "/agent/attachments/"
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 100
 
 
-async def uploaded(client, *args, **kwargs):
-    response = await client.upload(*args, **kwargs)
-    assert response.status_code == 201, response.content
-    return json.loads(response.content)
-
-
 async def test_upload_answers_what_it_is(client, user, media):
-    answer = await uploaded(client, PNG, "../../cat.png", "text/html")
+    answer = await client.uploaded(PNG, "../../cat.png", "text/html")
     row = await Attachment.objects.aget()
     about = {"name": "cat.png", "mime": "image/png", "size": len(PNG)}
     assert answer == {"id": str(row.pk), "url": f"{URL}{row.pk}/", **about}
@@ -51,7 +45,7 @@ async def test_upload_answers_what_it_is(client, user, media):
 
 async def test_download_is_the_same_bytes_as_a_private_attachment(client, opened):
     content = "Zeile — 1\n".encode() * 20_000
-    answer = await uploaded(client, content, "nötiz.txt")
+    answer = await client.uploaded(content, "nötiz.txt")
     response = await client.http.get(answer["url"])
     assert response.streaming
     assert await sync_to_async(lambda: connections["default"].connection)() is None
@@ -92,7 +86,7 @@ really_open = FileSystemStorage.open
 
 async def test_file_deleted_in_the_middle_of_its_download_arrives_whole(client, media):
     content = b"x" * 200_000
-    answer = await uploaded(client, content)
+    answer = await client.uploaded(content)
     body = aiter(await client.http.get(answer["url"]))
     first = await anext(body)
     await client.http.delete(answer["url"])
@@ -111,11 +105,11 @@ async def test_length_that_nobody_tells_is_no_reason_to_fail(user):
 
 
 async def test_same_content_is_stored_once_per_owner(client, other_client, media):
-    first = await uploaded(client, name="a.txt")
-    second = await uploaded(client, name="b.txt")
+    first = await client.uploaded(name="a.txt")
+    second = await client.uploaded(name="b.txt")
     assert (first["id"] != second["id"], second["name"]) == (True, "b.txt")
     assert len(files_in(media)) == 1
-    await uploaded(other_client)
+    await other_client.uploaded()
     assert len(files_in(media)) == 2
     assert (await client.http.delete(first["url"])).status_code == 204
     assert (await client.http.get(first["url"])).status_code == 404
@@ -125,10 +119,10 @@ async def test_same_content_is_stored_once_per_owner(client, other_client, media
 
 
 async def test_files_go_with_a_queryset_and_with_their_user(client, user, other_client, media):
-    await uploaded(client)
-    await uploaded(client, name="twin.txt")
-    await uploaded(client, PNG)
-    await uploaded(other_client, b"Bye")
+    await client.uploaded()
+    await client.uploaded(name="twin.txt")
+    await client.uploaded(PNG)
+    await other_client.uploaded(b"Bye")
     await Attachment.objects.filter(media_type="image/png").adelete()
     assert sorted(path.read_bytes() for path in files_in(media)) == [b"Bye", b"Hello"]
     await user.adelete()
@@ -137,7 +131,7 @@ async def test_files_go_with_a_queryset_and_with_their_user(client, user, other_
 
 
 async def test_file_stays_when_its_deletion_is_undone(client, media):
-    answer = await uploaded(client)
+    answer = await client.uploaded()
 
     def delete_and_fail():
         with transaction.atomic():
@@ -150,7 +144,7 @@ async def test_file_stays_when_its_deletion_is_undone(client, media):
 
 
 async def test_a_storage_that_fails_for_one_file_keeps_no_other(client, media, monkeypatch, caplog):
-    first, _ = await uploaded(client), await uploaded(client, PNG)
+    first, _ = await client.uploaded(), await client.uploaded(PNG)
     really_delete = FileSystemStorage.delete
 
     def delete(storage, name):
@@ -184,14 +178,14 @@ async def test_a_full_disk_has_a_code_of_its_own(client, settings, media, caplog
 
 
 async def test_two_same_uploads_at_once_are_both_there(client):
-    both = await asyncio.gather(uploaded(client, name="a.txt"), uploaded(client, name="b.txt"))
+    both = await asyncio.gather(client.uploaded(name="a.txt"), client.uploaded(name="b.txt"))
     assert [await body_of(await client.http.get(answer["url"])) for answer in both] == [b"Hello"] * 2
     await client.http.delete(both[0]["url"])
     assert await body_of(await client.http.get(both[1]["url"])) == b"Hello"
 
 
 async def test_upload_shares_no_file_that_is_just_being_deleted(client, monkeypatch):
-    first = await uploaded(client)
+    first = await client.uploaded()
 
     def delete():
         Attachment.objects.filter(pk=first["id"]).delete()
@@ -207,7 +201,7 @@ async def test_upload_shares_no_file_that_is_just_being_deleted(client, monkeypa
         return True
 
     monkeypatch.setattr(FileSystemStorage, "exists", found)
-    second = await uploaded(client)
+    second = await client.uploaded()
     await sync_to_async(deletion.join)()
     assert await body_of(await client.http.get(second["url"])) == b"Hello"
 
@@ -239,10 +233,10 @@ def little_room(settings):
 
 
 async def test_upload_heals_a_lost_file(client, media):
-    first = await uploaded(client)
+    first = await client.uploaded()
     files_in(media)[0].unlink()
     assert (await client.http.get(first["url"])).status_code == 404
-    second = await uploaded(client)
+    second = await client.uploaded()
     assert await body_of(await client.http.get(second["url"])) == b"Hello"
 
 

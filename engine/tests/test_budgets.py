@@ -8,13 +8,9 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib import admin
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser, Group, Permission
 from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError
-from django.test import Client as Browser
-from django.urls import path
 from django.utils import timezone
 from pydantic_ai.usage import RequestUsage
 
@@ -32,13 +28,11 @@ from agui.runs.live import live
 from agui.runs.recovery import recover_run
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, call, event_types, say, wait
-from tests import urls
 from tests.conftest import Client, run_input, script
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 ADD = "/admin/agui_spending/budget/add/"
-urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
 
 
 @pytest.fixture(autouse=True)
@@ -291,33 +285,25 @@ def test_a_model_without_a_price_is_told_where_money_limits(settings, setting):
         assert unknown() == []
 
 
-@pytest.fixture
-def browser(settings, transactional_db):
-    settings.ROOT_URLCONF = __name__
-    browser = Browser()
-    browser.force_login(get_user_model().objects.create_superuser("root"))
-    return browser
-
-
-def test_budgets_are_made_in_the_admin(browser, user):
+def test_budgets_are_made_in_the_admin(chief, user):
     form = {"user": user.pk, "group": "", "period": "day", "cost": "2.5", "tokens": ""}
-    assert browser.post(ADD, form).status_code == 302
+    assert chief.post(ADD, form).status_code == 302
     assert find_budgets(user)["day"] == (Decimal("2.5"), None)
-    assert "$2.50" in browser.get("/admin/agui_spending/budget/").content.decode()
+    assert "$2.50" in chief.get("/admin/agui_spending/budget/").content.decode()
 
 
-def test_what_is_spent_of_a_budget_is_seen_with_it_by_who_may_view_spending(browser, user, other):
+def test_what_is_spent_of_a_budget_is_seen_with_it_by_who_may_view_spending(chief, user, other):
     budget = Budget.objects.create(user=user, period="day", cost=1)
     save_spending(user, "0.25", 1200)
     save_spending(user, "0.5", 1200, ago=1)
     page = f"/admin/agui_spending/budget/{budget.pk}/change/"
     spent = f"$0.2500 and 1,200 tokens since {today()}"
-    assert spent in browser.get(page).content.decode()
+    assert spent in chief.get(page).content.decode()
     other.is_staff = True
     other.save()
     other.user_permissions.add(Permission.objects.get(codename="change_budget"))
-    browser.force_login(other)
-    html = browser.get(page).content.decode()
+    chief.force_login(other)
+    html = chief.get(page).content.decode()
     assert "Tokens" in html
     assert "$0.2500" not in html
 
@@ -332,11 +318,11 @@ def test_what_is_spent_of_a_budget_is_seen_with_it_by_who_may_view_spending(brow
         ({"group": "mine", "cost": "1"}, "This group has a budget for this period"),
     ],
 )
-def test_a_wrong_budget_is_told(browser, user, form, error):
+def test_a_wrong_budget_is_told(chief, user, form, error):
     group_of(user, "mine", cost=5)
     keys = {"me": user.pk, "mine": Group.objects.get().pk}
     filled = {name: keys.get(value, value) for name, value in form.items()}
-    response = browser.post(ADD, {"user": "", "group": "", "period": "day", "cost": "", "tokens": "", **filled})
+    response = chief.post(ADD, {"user": "", "group": "", "period": "day", "cost": "", "tokens": "", **filled})
     assert response.status_code == 200
     assert error in response.content.decode()
     with pytest.raises(IntegrityError):

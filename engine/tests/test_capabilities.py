@@ -15,12 +15,11 @@ from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
 from agui.testing import ScriptedModel, call, event_types, say
 from tests import pages
 from tests.conftest import Client, parts_of
+from tests.mounting import answering, mounted
 from tests.provider_stub import Answer, Extra, ProviderStub, server_search, server_tool_use, web_search
 from tests.test_audit import Memory
-from tests.test_llm import answering, mounted, stub, text_of
+from tests.test_llm import text_of
 from tests.wire import check_stream
-
-__all__ = ["stub"]
 
 PAGE = pages.read("agent.md")
 CLAUDE, GPT = "anthropic:claude-sonnet-5-5", "openai:gpt-5.6-terra"

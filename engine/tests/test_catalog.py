@@ -19,6 +19,7 @@ from agui import (
 )
 from agui.http.views import CapabilitiesView
 from agui.testing import call
+from tests.mounting import serve_urls
 
 
 def test_catalog_has_what_a_card_shows():
@@ -64,7 +65,7 @@ async def test_a_view_of_a_registry_lists_what_the_user_may(client, settings):
     registry = small_registry()
     view = DjangoAGUIView(registry, AgentConfig(model=TestModel()))
     routes = get_urls(view, tools=registry, skills=skills)
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
+    serve_urls(settings, routes)
     assert await names_of(client, "skills/") == ["hello"]
     assert await names_of(client) == ["count"]
     registry.add(lambda: None, name="later", description="Do it later.")

@@ -18,7 +18,7 @@ from agui.contrib.terminal.keyboard import Keyboard, Listener
 from agui.contrib.terminal.message_queue import MessageQueue, Stand
 from agui.models import Run, get_conversation_model
 from agui.testing import Pause, call, fail, say
-from tests.conftest import parts_of
+from tests.conftest import parts_of, until
 
 Thread = get_conversation_model()
 
@@ -65,10 +65,10 @@ class Typed(Pause):
     async def happen(self) -> None:
         for line in self.lines:
             self.keys.type(line)
-        while self.texts is None or self.keys.waiting() != [*self.texts]:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-        while not {*self.kept} <= {*self.keys.listener._keyboard._typed}:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        if self.texts is None:
+            await asyncio.Future()
+        await until(lambda: self.keys.waiting() == [*self.texts])
+        await until(lambda: {*self.kept} <= {*self.keys.listener._keyboard._typed})
         self.then()
 
 

@@ -14,6 +14,7 @@ from agui.models import Run
 from agui.runs.processes import process_name
 from agui.runs.recovery import sweep
 from agui.stores.model import ModelConversationStore
+from tests.mounting import serve_urls
 
 
 def ids() -> list[str]:
@@ -40,7 +41,7 @@ def deployed(settings, monkeypatch, *models: str) -> list[Any]:
     for number, model in enumerate(models):
         view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model, name="shop"))
         patterns += get_urls(view, f"shop{number}/", namespace=f"shop{number}")
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    serve_urls(settings, patterns)
     found = run_checks(include_deployment_checks=True)
     return [message for message in found if message.id in ("agui.E012", "agui_demo.W001")]
 

@@ -16,6 +16,7 @@ from agui.models import Run
 from agui.testing import ScriptedModel, call, event_types, fail, say
 from tests import pages, urls
 from tests.conftest import Client, results_of
+from tests.mounting import serve_urls
 from tests.serving import site_that_says
 
 
@@ -27,7 +28,7 @@ async def boss_of(client: Client, settings: Any, *answers: Any, task: str = "Ech
         settings.AGUI = {**settings.AGUI, "CLIENT": {"REMOTE_AGENTS": {"helper": helper}}}
         llm = ScriptedModel([call("helper", task=task, _id="c1"), say("So be it.")])
         boss = DjangoAGUIView(ToolRegistry(), AgentConfig(model=llm))
-        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(boss, "boss/"), *urls.urlpatterns]})
+        serve_urls(settings, [*get_urls(boss, "boss/"), *urls.urlpatterns])
         client.prefix = "/boss/"
         yield llm
 

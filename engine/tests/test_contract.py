@@ -10,6 +10,7 @@ from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
 from agui.contract import agent_routes, agents, routes
 from agui.contrib.demo.testing import demo_chat, example_of
 from tests import urls
+from tests.mounting import serve_urls
 
 other = DjangoAGUIView(ToolRegistry(), AgentConfig(name="other"))
 
@@ -22,7 +23,7 @@ def page(request: Any) -> None:
 def two_agents(settings: Any) -> None:
     team = [path("page/<int:number>/", page), *get_urls(other, prefix="other/")]
     patterns = [path("", page), *get_urls(urls.view), path("team/", include(team))]
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    serve_urls(settings, patterns)
 
 
 @pytest.mark.usefixtures("two_agents")

@@ -9,10 +9,6 @@ from decimal import Decimal
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.apps import apps
-from django.contrib import admin
-from django.contrib.auth import get_user_model
-from django.test import Client as Browser
-from django.urls import path
 from django.utils import timezone
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
@@ -30,12 +26,9 @@ from agui.runs.usage import add_broken_off, count_unpriced
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import Chat, Response, ScriptedModel, call, collect, fail, say, wait
-from tests import urls
-from tests.conftest import Client, half_said, played_by, script
+from tests.conftest import Client, half_said, played_by, script, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
 
 
 def priced(step, cost, tokens=100):
@@ -83,9 +76,7 @@ async def test_runs_at_once_forget_nothing_of_each_other(client: Client, setting
     answer = Response([wait(go_on), say("Hi")], usage=RequestUsage(input_tokens=1, cost=Decimal("0.01")))
     with script(*[answer] * 10):
         streams = [asyncio.create_task(client.run("Hi", thread=str(number))) for number in range(10)]
-        async with asyncio.timeout(60):
-            while await Run.objects.acount() < 10:  # noqa: ASYNC110 # they begin by themselves
-                await asyncio.sleep(0.01)
+        await until(lambda: Run.objects.all()[9:].aexists())
         go_on.set()
         await asyncio.gather(*streams)
     spent = await Spending.objects.aget()
@@ -249,24 +240,16 @@ def test_a_limit_is_what_was_written(cost):
 # --- In the admin
 
 
-@pytest.fixture
-def browser(settings, transactional_db):
-    settings.ROOT_URLCONF = __name__
-    browser = Browser()
-    browser.force_login(get_user_model().objects.create_superuser("root"))
-    return browser
-
-
 @pytest.mark.parametrize("name", ["agui.run", "assistant.conversation", "agui_spending.spending"])
-async def test_costs_are_seen_in_the_admin(client: Client, browser, name):
+async def test_costs_are_seen_in_the_admin(client: Client, chief, name):
     with script(priced(call("echo", text="x"), "0.0234"), priced(say("Done"), None)):
         await client.run("Hi")
     address = f"/admin/{name.replace('.', '/')}/"
-    page = await sync_to_async(browser.get)(address)
+    page = await sync_to_async(chief.get)(address)
     assert "$0.0234" in page.content.decode()
     assert ("$0.0234 and more" in page.content.decode()) == (name != "assistant.conversation")
     row = await apps.get_model(name).objects.aget()
-    assert "$0.0234" in (await sync_to_async(browser.get)(f"{address}{row.pk}/change/")).content.decode()
+    assert "$0.0234" in (await sync_to_async(chief.get)(f"{address}{row.pk}/change/")).content.decode()
 
 
 # --- What is broken off

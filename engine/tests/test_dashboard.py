@@ -10,8 +10,6 @@ from asgiref.sync import sync_to_async
 from daily import by_day
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client as Browser
@@ -30,7 +28,7 @@ from agui.contrib.spending.ledger import today
 from agui.contrib.spending.models import Spending
 from agui.models import AuditRecord, Run
 from agui.testing import call, say
-from tests.conftest import Client, script
+from tests.conftest import Client, create_user, script
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
@@ -287,9 +285,7 @@ async def test_real_runs_are_on_it(client: Client):
 
 
 def staff(*permissions):
-    user = get_user_model().objects.create_user(f"staff {permissions}", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    return signed_in(user)
+    return signed_in(create_user(f"staff {permissions}", *permissions, is_staff=True))
 
 
 def test_only_who_may_view_runs_sees_it_and_only_who_may_view_spending_who_spent(chief, user):

@@ -21,6 +21,7 @@ from django.urls import path
 from agui import get_urls
 from agui.http.tokens import create_token
 from agui.server.health import livez
+from tests.mounting import serve_urls
 from tests.way import begin, end, keeper, threads
 
 LOGIN_REQUIRED = "django.contrib.auth.middleware.LoginRequiredMiddleware"
@@ -51,7 +52,7 @@ def agent(settings: Any, tmp_path: Path) -> None:
     view = keeper()
     patterns = [*get_urls(view), path("livez", livez), *i18n_patterns(*get_urls(view, "help/", namespace="help"))]
     patterns += get_urls(keeper(require_authenticated=False), "open/", namespace="open")
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    serve_urls(settings, patterns)
     settings.MEDIA_ROOT = settings.SESSION_FILE_PATH = tmp_path
 
 
@@ -171,7 +172,7 @@ async def test_signed_cookies_tell_no_visitors_apart(agent, settings, transactio
         assert (await visitor.get("/open/threads/")).status_code == 401
     [error] = await check("agui.E015")
     assert "require_authenticated=False" in error.msg
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(keeper())})
+    serve_urls(settings, get_urls(keeper()))
     assert await check("agui.E015") == []
 
 

@@ -16,12 +16,12 @@ from agui import ToolRegistry, conf, tool
 from agui.testing import ScriptedModel, call, say, wait
 from agui.tools.call import TIMED_OUT
 from tests.conftest import Client, results_of
-from tests.test_llm import mounted
 
 pytest.importorskip("rest_framework_mcp")
 
 from agui.contrib.drf_mcp.toolset import DrfMcpToolset
 from tests import drf_server, urls
+from tests.mounting import mounted
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from agui.runs import drafts, start
 from agui.stores import codec
 from agui.testing import call, collect, say, wait
 from tests import urls
-from tests.conftest import Client, run_input, script
+from tests.conftest import Client, run_input, script, until
 
 pytestmark = pytest.mark.database
 
@@ -124,8 +124,7 @@ async def test_an_older_draft_does_not_come_after_the_answer_that_asks_for_tools
         writing = asyncio.create_task(drafts.checkpoints.write())
         await asyncio.to_thread(taken.wait, 60)
         ask.set()
-        while not (is_waiting.is_set() or urls.hanging.is_set()):  # noqa: ASYNC110 # a tool begins in a thread
-            await asyncio.sleep(0.01)
+        await until(lambda: is_waiting.is_set() or urls.hanging.is_set())
         assert not urls.hanging.is_set()
         go_on.set()
         await writing

@@ -23,17 +23,13 @@ from agui.stores import rows
 from agui.stores.deletion import delete_thread
 from agui.testing import ScriptedModel, call, collect, say, wait
 from tests import urls
-from tests.conftest import Client, run_input, script
-from tests.test_llm import mounted
+from tests.conftest import Client, run_input, script, texts_of
+from tests.mounting import mounted
 
 Thread = get_conversation_model()
 
 FIRST = {"id": "u1", "role": "user", "content": "One"}
 SECOND = {"id": "u2", "role": "user", "content": "Two"}
-
-
-def texts(thread: dict[str, Any]) -> list[Any]:
-    return [message.get("content") for message in thread["messages"]]
 
 
 def fail(*args: Any, **kwargs: Any) -> None:
@@ -48,7 +44,7 @@ async def test_an_edit_that_can_not_be_saved_changes_nothing(client: Client, mon
             patch.setattr(ModelConversationStore, "save_with", fail)
             response = await client.post(run_input(messages=[{**SECOND, "content": "Two, edited"}]))
             assert response.status_code == 503
-    assert texts(await client.thread()) == ["One", "A", "Two", "B"]
+    assert texts_of(await client.thread()) == ["One", "A", "Two", "B"]
 
 
 async def test_a_server_that_shuts_down_keeps_what_there_is(client: Client):
@@ -60,7 +56,7 @@ async def test_a_server_that_shuts_down_keeps_what_there_is(client: Client):
             task.cancel()
         events = await collect(response)
     assert events[-1]["code"] == "interrupted"
-    assert texts(await client.thread()) == ["Go", None, "done", "Half"]
+    assert texts_of(await client.thread()) == ["Go", None, "done", "Half"]
     assert (await Run.objects.aget()).status == Run.Status.INTERRUPTED
 
 

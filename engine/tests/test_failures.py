@@ -14,10 +14,8 @@ from agui.events.failures import HINTS, cause_of, describe, error_code, hint_of
 from agui.models import Run
 from agui.testing import fail
 from tests.conftest import Client, script
+from tests.mounting import answering
 from tests.provider_stub import Answer, ProviderStub, Refusal
-from tests.test_llm import answering, stub
-
-__all__ = ["stub"]
 
 SECRET = "Incorrect API key provided: a secret"
 KEY_ERROR = Refusal(401, {"error": {"message": SECRET, "type": "invalid_request_error", "code": "invalid_api_key"}})

@@ -34,7 +34,7 @@ from agui.http.tokens import create_token
 from agui.http.views import AgentView
 from agui.testing import say
 from tests.asking import ask
-from tests.conftest import run_input, script
+from tests.conftest import run_input, script, until
 from tests.urls import registry
 from tests.urls import urlpatterns as usual_patterns
 
@@ -72,8 +72,8 @@ class Closing(AgentView):
 
     async def query_at_the_end(self) -> None:
         """Query after the last byte, but before the response is closed."""
-        while not SyncToAsync.context_to_thread_executor.get(SyncToAsync.thread_sensitive_context.get()):  # noqa: ASYNC110
-            await asyncio.sleep(0)
+        context = SyncToAsync.thread_sensitive_context.get()
+        await until(lambda: SyncToAsync.context_to_thread_executor.get(context))
         await sync_to_async(self.note)()
 
     def note(self) -> None:

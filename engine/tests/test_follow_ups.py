@@ -10,7 +10,7 @@ from agui.contrib.demo.model import build_demo_model
 from agui.contrib.suggestions.follow_ups import FollowUps
 from agui.testing import ScriptedModel, call, say
 from tests.conftest import Client
-from tests.test_llm import mounted
+from tests.mounting import mounted
 
 
 def suggested(events: list[dict[str, Any]]) -> Any:

@@ -24,6 +24,7 @@ from agui.sentences import fill, fill_lazy
 from agui.testing import ScriptedModel, call, collect, fail, say
 from tests.conftest import Client as UsersClient
 from tests.conftest import run_input
+from tests.mounting import serve_urls
 
 MIDDLEWARE = "django.middleware.locale.LocaleMiddleware"
 if MIDDLEWARE not in project.MIDDLEWARE:
@@ -57,7 +58,7 @@ def language() -> str:
 def routes(settings: Any) -> None:
     model = ScriptedModel([call("language"), say("Done.")] * 8)
     agents = get_urls(DjangoAGUIView(registry, AgentConfig(model=model)), "own/", namespace="own")
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*agents, path("", include("config.urls"))]})
+    serve_urls(settings, [*agents, path("", include("config.urls"))])
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ async def test_an_error_is_in_the_language_of_the_request(own: UsersClient, aske
 
 def answer(settings: Any, *script: Any) -> None:
     view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel(script)))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view, "own/")})
+    serve_urls(settings, get_urls(view, "own/"))
 
 
 BUSY = [fail(ModelHTTPError(503, "m"))] * 8

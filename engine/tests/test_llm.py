@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.template import Context, Template
-from django.test import override_settings
 from pydantic_ai.exceptions import (
     ContentFilterError,
     FallbackExceptionGroup,
@@ -19,17 +18,16 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
 )
 from pydantic_ai.messages import PartStartEvent, TextPart
-from pydantic_ai.models import override_allow_model_requests
 from pydantic_ai.models.test import TestModel
 
-from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, build_agent, get_urls, tool
+from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, build_agent, tool
 from agui.agents.llm import error_code, resolve_model, resolve_models
 from agui.checks import check_model
 from agui.models import Run
 from agui.testing import ScriptedModel, say
 from tests.conftest import Client, run_input
+from tests.mounting import answering, mounted
 from tests.provider_stub import Answer, ProviderStub, Refusal, ToolUse, calls_in
-from tests.urls import registry
 from tests.wire import check_stream
 
 CHAIN = "openai:gpt-5.6-terra, anthropic:claude-sonnet-5-5"
@@ -41,43 +39,12 @@ a_model = TestModel(model_name="mine")
 
 
 @pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderStub]:
-    """The providers, one local server."""
-    with ProviderStub() as stub, override_allow_model_requests(True):
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", stub.url)
-        for provider in ("OPENAI", "ANTHROPIC", "GOOGLE"):
-            monkeypatch.setenv(f"{provider}_API_KEY", "not-a-real-key")
-        for variable in (
-            *("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"),
-            *("GEMINI_API_KEY", "GOOGLE_API_BASE"),
-        ):
-            monkeypatch.delenv(variable, raising=False)
-        yield stub
-
-
-@pytest.fixture
 def chain(stub: ProviderStub) -> Iterator[ProviderStub]:
     """An agent whose second model answers when the first one fails."""
     pytest.importorskip("openai")
     pytest.importorskip("anthropic")
     with answering(model=CHAIN):
         yield stub
-
-
-def mounted(**config: Any) -> Any:
-    """An endpoint of an agent of its own at agent/, instead of the tests' one."""
-
-    class Routes:
-        urlpatterns = get_urls(DjangoAGUIView(registry, AgentConfig(**config)))
-
-    return override_settings(ROOT_URLCONF=Routes)
-
-
-def answering(**config: Any) -> Any:
-    # The providers' libraries would else try again for a while.
-    return mounted(**{"model_settings": {"max_retries": 0}, **config})
 
 
 def text_of(events: list[dict[str, Any]]) -> str:

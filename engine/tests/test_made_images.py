@@ -23,9 +23,9 @@ from agui.protocol import files
 from agui.stores.deletion import delete_thread
 from agui.testing import Part, ScriptedModel, call, say, think
 from tests.conftest import Client, body_of, files_in, parts_of, results_of, script
+from tests.mounting import mounted, serve_urls
 from tests.provider_stub import Answer, Body, ProviderStub
 from tests.providers import model_of
-from tests.test_llm import mounted
 from tests.test_multimodal import kept
 from tests.wire import check_stream
 
@@ -67,7 +67,7 @@ registry = ToolRegistry()
 def serve(settings: Any, provider: str, stub: ProviderStub) -> None:
     """Let a provider's model answer, at the stub."""
     view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model_of(provider, stub.url)))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    serve_urls(settings, get_urls(view))
 
 
 @tool(registry)

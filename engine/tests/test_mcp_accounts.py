@@ -39,6 +39,7 @@ from tests.calling import Person, fields_of
 from tests.clock import Clock
 from tests.conftest import Client, query_of, results_of
 from tests.connecting import Project
+from tests.mounting import serve_urls
 from tests.remote_site import LIFETIME, RemoteSite, remote_site, respond
 from tests.serving import serving
 
@@ -638,7 +639,7 @@ async def test_server_that_forgot_this_project_is_registered_at_anew(browser: Br
 async def test_visitors_have_no_accounts(remote: RemoteSite, settings: Any):
     llm = ScriptedModel([say("Hi.")])
     view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=llm), require_authenticated=False)
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    serve_urls(settings, get_urls(view))
     visitor = Client(None)
     await visitor.run("Hi")
     assert llm.requests[0].tools == {}

@@ -32,6 +32,7 @@ from agui.models import AuditRecord
 from agui.runs.shutdown import calls
 from agui.testing import ScriptedModel
 from tests.calling import PAGE, client_of, fields_of, person_of, raw_of, serve_last, serve_tools, site, text_of
+from tests.mounting import serve_urls
 from tests.serving import serve_to_mcp
 from tests.transcript_tools import effects, make_shop
 
@@ -65,7 +66,7 @@ async def test_a_call_waits_is_approved_and_returns_its_result(user: Any, mode: 
 
 async def test_arguments_are_kept_encrypted_and_secrets_are_shown_to_nobody(user: Any, settings: Any):
     view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view), path("admin/", admin.site.urls)]})
+    serve_urls(settings, [*get_urls(view), path("admin/", admin.site.urls)])
     user.is_staff = user.is_superuser = True
     await user.asave()
     raw, person = await raw_of(user), await person_of(user)
@@ -278,7 +279,7 @@ async def test_a_disabled_account_executes_nothing(user: Any, settings: Any):
         return await get_user_model().objects.filter(pk=user.pk).afirst()
 
     view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])), get_user=anybody)
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    serve_urls(settings, get_urls(view))
     raw, person = await raw_of(user), await person_of(user)
     question = await raw.waiting()
     user.is_active = False
@@ -383,7 +384,7 @@ async def test_a_value_of_another_row_is_not_read(user: Any):
 async def test_who_can_not_be_asked_makes_nothing_wait(user: Any, settings: Any, who: str):
     view = DjangoAGUIView(make_shop()[0], AgentConfig(model=ScriptedModel([])), require_authenticated=who != "visitor")
     patterns = get_urls(view) if who == "visitor" else [path("agent/mcp/", McpView(view.endpoint))]
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    serve_urls(settings, patterns)
     raw = await raw_of(None if who == "visitor" else user)
     assert "Unknown tool" in (await raw.call())["error"]["message"]
     assert "only be given in the chat" in text_of((await raw.call("transfer"))["result"])

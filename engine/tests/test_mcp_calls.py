@@ -29,6 +29,7 @@ from agui.runs.processes import process_name
 from agui.runs.shutdown import calls, end_runs
 from tests import transcript_tools, urls
 from tests.calling import ACCEPTED, ENDPOINT, FORMS, JSON, Raw, client_of, raw_of, serve_tools, site, text_of
+from tests.conftest import until
 from tests.serving import serve_to_mcp
 from tests.transcript_tools import Gate, effects, make_shop, make_slow
 
@@ -336,7 +337,9 @@ async def test_an_answer_counts_for_its_own_task_alone(caller: Caller):
     assert effects == []
 
 
-async def test_a_cancelled_call_is_recorded_whenever_the_cancelling_comes(caller: Caller, monkeypatch: Any):
+async def test_a_cancelled_call_is_recorded_whenever_the_cancelling_comes(
+    caller: Caller, monkeypatch: Any, intercept: Any
+):
     """A client can't cancel the record of what it has done."""
     recording, record = Gate(), gate.record_call
 
@@ -348,8 +351,10 @@ async def test_a_cancelled_call_is_recorded_whenever_the_cancelling_comes(caller
     key = await caller.task("last")
     caller.held.opened.set()
     await recording.reached.wait()
+    looked: list[bool] = []
+    intercept(task_rows, "should_be_cancelled", after=looked.append)
     await caller.ask("cancel", key)
-    await asyncio.sleep(0.2)
+    await until(lambda: looked.count(True) > 1)
     recording.opened.set()
     assert (await caller.settled(key))["status"] == "completed"
     assert await audited() == [("last", "success", "")]
@@ -411,9 +416,10 @@ async def test_a_result_is_encrypted_and_kept_for_a_day(caller: Caller, monkeypa
 
 
 async def test_a_result_that_can_not_be_kept_is_logged(caller: Caller, monkeypatch: Any, caplog: Any):
-    monkeypatch.setattr(task_rows, "should_be_cancelled", Mock(side_effect=OSError))
+    looking = Mock(side_effect=OSError)
+    monkeypatch.setattr(task_rows, "should_be_cancelled", looking)
     key = await caller.task("last")
-    await asyncio.sleep(0.1)
+    await until(lambda: looking.call_count > 1)
     assert (await caller.settled(key))["status"] == "completed"
     monkeypatch.setattr(task_rows, "settle", Mock(side_effect=OSError))
     caller.held.opened.clear()

@@ -44,6 +44,7 @@ from tests.calling import (
     text_of,
 )
 from tests.conftest import Client, run_input, script
+from tests.mounting import serve_urls
 from tests.serving import serve_to_mcp
 
 ECHO = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": %s}}}'
@@ -52,7 +53,7 @@ ECHO = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 
 @pytest.fixture(autouse=True)
 def mounted(settings: Any) -> None:
     settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}}
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(urls.view)})
+    serve_urls(settings, get_urls(urls.view))
 
 
 # --- What the official client sees
@@ -60,7 +61,7 @@ def mounted(settings: Any) -> None:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_official_client_lists_and_calls_tools(user: Any, settings: Any, mode: str):
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(urls.view), path("admin/", admin.site.urls)]})
+    serve_urls(settings, [*get_urls(urls.view), path("admin/", admin.site.urls)])
     async with client_of(user, mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         echoed = await client.call_tool("echo", {"text": "ä"})
@@ -127,7 +128,7 @@ async def test_a_call_outlives_its_client(user: Any, settings: Any):
 async def test_a_users_calls_and_runs_at_all_agents_are_counted_together(client: Client, user: Any, settings: Any):
     settings.AGUI = {**settings.AGUI, "MAX_RUNS_PER_USER": 2}
     patterns = [*get_urls(urls.view), *get_urls(urls.view, "other/", namespace="other")]
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    serve_urls(settings, patterns)
     go_on = asyncio.Event()
     async with site() as url, mcp_client(user, url) as caller:
         with script([wait(go_on), say("Hi")], say("Ho")):
@@ -321,7 +322,7 @@ registry.add(lambda: "x" * 10_000, name="long", description="Return too much.")
 def connect(request: Any, user: Any, settings: Any) -> Any:
     """Connects the official client with a shop, in each version of the protocol."""
     view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([]), name="shop"), skills=skills)
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    serve_urls(settings, get_urls(view))
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[Any]:
@@ -505,7 +506,7 @@ async def test_the_manual_reads_tasks(user: Any, settings: Any):
 async def test_the_manual_has_a_route_without_a_redirect(client: Client, settings: Any):
     patterns: list[Any] = []
     exec(block_of("re_path"), {"urlpatterns": patterns})  # noqa: S102 # the manual's own code
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    serve_urls(settings, patterns)
     for address in ("/mcp", "/mcp/"):
         body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         response = await client.http.post(address, body, content_type="application/json", headers=JSON)

@@ -24,12 +24,10 @@ from agui import conf
 from agui.contrib.attachments import file_addresses
 from agui.testing import ScriptedModel, call, fail, say
 from tests.conftest import Client, parts_of, results_of, script
+from tests.mounting import answering, mounted
 from tests.provider_stub import Answer, ProviderStub, Refusal, ToolUse
 from tests.serving import Answers, serving
-from tests.test_llm import answering, mounted, stub
 from tests.test_multimodal import DATA, PNG, data
-
-__all__ = ["stub"]
 
 BYTES = b"%PDF-1.7 the content of the file"
 FOUND = (200, {"content-type": "application/pdf"}, BYTES)

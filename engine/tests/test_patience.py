@@ -15,7 +15,7 @@ from agui.runs.drafts import checkpoints
 from agui.stores import rows
 from agui.testing import call, collect, say
 from agui.tools.audit import ModelAuditLogger
-from tests.conftest import Client, half_said, run_input, script
+from tests.conftest import Client, half_said, run_input, script, texts_of
 
 pytestmark = pytest.mark.database
 
@@ -38,17 +38,13 @@ class Away:
         return self.real(*args, **kwargs)
 
 
-def texts(thread: dict[str, Any]) -> list[Any]:
-    return [message.get("content") for message in thread["messages"]]
-
-
 async def test_a_run_that_can_not_be_saved_waits_and_keeps_all(client: Client, monkeypatch: pytest.MonkeyPatch):
     away = Away(rows.write, after=1)
     monkeypatch.setattr(rows, "write", away)
     with script(call("echo", text="done"), say("All of it")):
         events = await client.run("Go")
     assert (events[-1]["type"], away.failed) == ("RUN_FINISHED", 3)
-    assert texts(await client.thread()) == ["Go", None, "done", "All of it"]
+    assert texts_of(await client.thread()) == ["Go", None, "done", "All of it"]
     assert (await Run.objects.aget()).status == Run.Status.FINISHED
 
 
@@ -60,7 +56,7 @@ async def test_what_was_stored_although_the_answer_was_lost_is_stored_once(
     with script(call("echo", text="done"), say("All of it")):
         events = await client.run("Go")
     assert (events[-1]["type"], away.failed) == ("RUN_FINISHED", 1)
-    assert texts(await client.thread()) == ["Go", None, "done", "All of it"]
+    assert texts_of(await client.thread()) == ["Go", None, "done", "All of it"]
     [spending] = [one async for one in Spending.objects.all()]
     assert spending.requests == 2
     monkeypatch.undo()

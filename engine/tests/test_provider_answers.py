@@ -18,6 +18,7 @@ from pydantic_ai.models import override_allow_model_requests
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
 from agui.testing import collect
 from tests.conftest import Client, run_input
+from tests.mounting import serve_urls
 from tests.provider_stub import (
     Answer,
     Body,
@@ -82,7 +83,7 @@ def serve(settings: Any, notes: list[str], **config: Any) -> None:
         return {"noted": text}
 
     view = DjangoAGUIView(registry, AgentConfig(**config))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    serve_urls(settings, get_urls(view))
 
 
 async def play(name: str, client: Client, stub: ProviderStub, settings: Any) -> Turn:

@@ -35,7 +35,7 @@ from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, fail, say
 from tests.clock import Clock
-from tests.conftest import Client, decision, script
+from tests.conftest import Client, decision, script, until
 from tests.queueing import Queue, Reading, settled, working
 from tests.test_recovery import GONE
 from tests.transcript_tools import Gate
@@ -89,9 +89,7 @@ async def test_a_message_does_not_rely_on_a_run_that_is_refused(client: Client, 
     log, _ = await live.logs.reserve(f"user:{user.pk}", "t1", "another request")
     with script(say("Hello.")):
         posted = asyncio.create_task(queue.post("Hi"))
-        async with asyncio.timeout(60):
-            while not log.has_news:  # noqa: ASYNC110 # another task sets it
-                await asyncio.sleep(0.001)
+        await until(lambda: log.has_news)
         live.logs.release(log, TooManyRequests())
         assert (await posted)["refusal"] is None
         await settled()

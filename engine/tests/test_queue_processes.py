@@ -14,7 +14,7 @@ from agui import statements
 from agui.contrib.queue import next_run, rows
 from agui.contrib.redis.mirror import Mirror
 from agui.testing import say
-from tests.conftest import Client, script
+from tests.conftest import Client, script, until
 from tests.queueing import Queue, custom, settled, working
 from tests.test_queue_schedules import play
 from tests.two_processes import Processes, needs_redis, patience, processes, redis, server
@@ -29,9 +29,7 @@ async def test_a_message_from_elsewhere_is_read_at_the_next_step(client: Client,
         [log] = processes.here._active.values()
         with processes.elsewhere():
             await queue.steer("Stop")
-        async with asyncio.timeout(60):
-            while not log.has_news:  # noqa: ASYNC110 # Redis brings it
-                await asyncio.sleep(0.01)
+        await until(lambda: log.has_news)
     assert await client.lines() == ["Go", "tool: a", "Stop", "assistant: Done."]
     assert [value["messageId"] for value in custom(at_work.events, "message_queued")] == ["Stop"]
 

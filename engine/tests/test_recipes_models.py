@@ -14,11 +14,8 @@ from pydantic_ai.native_tools import CodeExecutionTool, ImageGenerationTool, Web
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
 from agui.testing import Chat, ScriptedModel, call, say
-from tests.conftest import parts_of
+from tests.conftest import parts_of, prompts_of
 from tests.provider_stub import Answer
-from tests.test_llm import stub
-
-__all__ = ["stub"]
 
 
 class Recording(ScriptedModel):
@@ -235,8 +232,7 @@ PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 
 def contents_of(request):
     """What the model was sent in prompts, one by one."""
-    found = [part.content for part in parts_of(request) if part.part_kind == "user-prompt"]
-    return [item for content in found for item in ([content] if isinstance(content, str) else content)]
+    return [item for content in prompts_of(request) for item in ([content] if isinstance(content, str) else content)]
 
 
 async def test_show_the_model_a_file(paste, user):

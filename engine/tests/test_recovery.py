@@ -37,7 +37,7 @@ from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, think, wait
 from tests import pages, urls
 from tests.clock import Clock
-from tests.conftest import Client, half_said, results_of, run_input, script
+from tests.conftest import Client, half_said, results_of, run_input, script, until
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -163,12 +163,13 @@ async def test_a_process_that_nobody_can_look_at_is_known_by_its_silence(client:
 
 
 async def test_a_draft_is_written_as_soon_as_it_is_due(client: Client, clock: Clock):
+    async def is_kept() -> bool:
+        return "Half" in str((await Run.objects.aget()).draft)
+
     async with half_said(client):
-        assert "Half" not in str((await Run.objects.aget()).draft)
+        assert not await is_kept()
         clock.advance(drafts.DRAFT_SECONDS)
-        async with asyncio.timeout(60):
-            while "Half" not in str((await Run.objects.aget()).draft):  # noqa: ASYNC110 # another task writes it
-                await asyncio.sleep(0.01)
+        await until(is_kept)
 
 
 async def test_a_process_that_was_taken_for_dead_stops_its_run_and_changes_nothing(client: Client):

@@ -14,7 +14,7 @@ from agui.models import Message, Run
 from agui.testing import ScriptedModel, call, say
 from agui.tools.results import bounded
 from tests.conftest import Client
-from tests.test_llm import mounted
+from tests.mounting import mounted
 
 LIMIT = 20_000
 LARGE = "x" * 3_000_000

@@ -31,7 +31,7 @@ from agui.runs import drafts, recovery
 from agui.runs.live import live
 from agui.testing import collect, read_frames, say, wait
 from tests.clock import Clock
-from tests.conftest import Client, body_of, half_said, run_input, script
+from tests.conftest import Client, body_of, half_said, run_input, script, until
 from tests.test_recovery import GONE
 from tests.two_processes import Processes, Server, needs_redis, patience, processes, redis, server, there
 
@@ -428,8 +428,7 @@ async def test_who_still_asks_when_connections_are_closed_leaves_none_open(serve
     assert asked._client
     pool = asked._client.connection_pool
     asking = asyncio.create_task(asked.read({asked.inbox: "0-0"}, 60_000))
-    while not any(one.is_connected for one in pool._in_use_connections):  # noqa: ASYNC110 # nothing else tells it
-        await asyncio.sleep(0)
+    await until(lambda: any(one.is_connected for one in pool._in_use_connections))
     await asked.aclose()
     redis.xadd(asked.inbox, {"run": ""})
     assert asked.inbox in await asking

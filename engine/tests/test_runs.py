@@ -25,7 +25,7 @@ from agui.runs.live import Follower, live
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, read_frames, say, think, wait
 from tests import urls
-from tests.conftest import Client, body_of, half_said, played_by, run_input, script
+from tests.conftest import Client, body_of, half_said, played_by, run_input, script, until
 from tests.wire import check_stream, read_stream
 
 pytestmark = pytest.mark.database
@@ -339,9 +339,7 @@ async def test_a_waiting_stream_holds_no_thread_and_no_connection(client: Client
     with script(*[[say("Half, "), wait(go_on, one), say("whole.")] for one in started]):
         streams = [asyncio.create_task(stream(number)) for number in range(MANY)]
         await asyncio.gather(*[one.wait() for one in started])
-        async with asyncio.timeout(60):
-            while asgirefs_threads() - before:  # noqa: ASYNC110 # they end by themselves
-                await asyncio.sleep(0.01)
+        await until(lambda: not asgirefs_threads() - before)
         go_on.set()
         answers = await asyncio.gather(*streams)
     assert all(b"whole." in answer and b"RUN_FINISHED" in answer for answer in answers)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -21,7 +20,7 @@ from django.utils import timezone
 from agui.errors import Unauthorized
 from agui.http.tokens import _find_user, create_token, hash_token, token_user
 from agui.models import ApiToken
-from tests.conftest import all_models
+from tests.conftest import all_models, create_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -196,12 +195,6 @@ def admin_urls(endpoint: None, settings: Any) -> None:
     settings.ROOT_URLCONF = __name__
 
 
-def make_user(name: str, *permissions: str, **fields: Any) -> Any:
-    user = get_user_model().objects.create_user(name, password=None, **fields)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    return user
-
-
 def browser_of(user: Any) -> Client:
     browser = Client()
     browser.force_login(user)
@@ -214,9 +207,9 @@ def make_token(maker: Any, user: Any) -> Any:
 
 def test_a_clerk_does_not_become_the_superuser():
     everything = Permission.objects.values_list("codename", flat=True)
-    root = make_user("root", is_superuser=True)
+    root = create_user("root", is_superuser=True)
     # A superuser passes every check, also those that ask for no permission.
-    for maker in (make_user("clerk", *MAKE, is_staff=True), make_user("deputy", *everything, is_staff=True)):
+    for maker in (create_user("clerk", *MAKE, is_staff=True), create_user("deputy", *everything, is_staff=True)):
         response = make_token(maker, root)
         assert response.status_code == 200
         assert "things that you may not" in response.content.decode()
@@ -237,7 +230,7 @@ def test_a_clerk_does_not_become_the_superuser():
 def test_a_token_is_made_by_who_may_do_all_that_its_user_may(
     maker: tuple[str, ...], user: tuple[str, ...], may: bool, is_of_group: bool
 ):
-    clerk, ann = make_user("clerk", *MAKE, is_staff=True), make_user("ann")
+    clerk, ann = create_user("clerk", *MAKE, is_staff=True), create_user("ann")
     for who, codenames in ((clerk, maker), (ann, user)):
         owner = who.groups.create(name=f"of {who}").permissions if is_of_group else who.user_permissions
         owner.add(*Permission.objects.filter(codename__in=codenames))
@@ -249,25 +242,25 @@ def test_a_token_is_made_by_who_may_do_all_that_its_user_may(
 
 
 def test_a_superuser_makes_tokens_for_all_but_users_who_are_not_active():
-    root, other = make_user("root", is_staff=True, is_superuser=True), make_user("other", is_superuser=True)
-    gone = make_user("gone", is_active=False)
+    root, other = create_user("root", is_staff=True, is_superuser=True), create_user("other", is_superuser=True)
+    gone = create_user("gone", is_active=False)
     for user in (root, other, gone):
         make_token(root, user)
     assert {token.user for token in ApiToken.objects.all()} == {root, other}
 
 
 def test_the_form_begins_with_the_one_who_opens_it():
-    clerk = make_user("clerk", *MAKE, is_staff=True)
+    clerk = create_user("clerk", *MAKE, is_staff=True)
     form = browser_of(clerk).get(ADD).context["adminform"].form
     assert (form["user"].value(), form["days"].value()) == (clerk.pk, 90)
-    assert browser_of(make_user("dora", is_staff=True)).get(ADD).status_code == 403
+    assert browser_of(create_user("dora", is_staff=True)).get(ADD).status_code == 403
 
 
 def test_nothing_in_the_admin_changes_whose_a_row_is():
     """With all permissions of the engine, a clerk can't make a row somebody else's, nor make one in another's name."""
     models = {one: admin.site._registry[one] for one in all_models() if one in admin.site._registry}
     codenames = [f"{action}_{one._meta.model_name}" for one in models for action in ("add", "change", "view")]
-    clerk, root = make_user("clerk", *codenames, is_staff=True), make_user("root", is_superuser=True)
+    clerk, root = create_user("clerk", *codenames, is_staff=True), create_user("root", is_superuser=True)
     token = ApiToken.objects.create(user=clerk, digest="d", expires_at=timezone.now())
     body = {"user": root.pk, "owner": root.pk, "scope": f"user:{root.pk}", "name": "x", "days": "5"}
     assert browser_of(clerk).post(f"/admin/agui/apitoken/{token.pk}/change/", body).status_code == 302

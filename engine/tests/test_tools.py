@@ -16,7 +16,7 @@ import pytest
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.contrib.auth import get_user_model
 from django.contrib.auth.backends import BaseBackend
-from django.contrib.auth.models import AnonymousUser, Permission
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db import connections
 from pydantic import ValidationError
@@ -39,6 +39,7 @@ from agui.blocking.executor import owner, run_in_thread
 from agui.blocking.workers import end_workers
 from agui.testing import ScriptedModel, call, say
 from agui.tools.call import DENIED, FAILED, build_toolset
+from tests.conftest import create_user, until
 
 
 class Agency:
@@ -346,8 +347,7 @@ async def test_no_connection_is_closed_while_it_is_used():
     answer = asyncio.create_task(run_in_thread(ask, pool="figures"))
     assert await asyncio.to_thread(asked.wait, 60)
     used, ending = workers._current, asyncio.create_task(asyncio.to_thread(end_workers))
-    while not used.has_ended:  # noqa: ASYNC110
-        await asyncio.sleep(0)
+    await until(lambda: used.has_ended)
     assert not ending.done()
     release.set()
     assert await answer == (1,)
@@ -376,9 +376,7 @@ async def test_a_thread_that_is_given_back_leaves_no_connection_open():
 @pytest.fixture
 def staff(transactional_db) -> Any:
     """A user who may view users."""
-    user = get_user_model().objects.create_user("grace")
-    user.user_permissions.add(Permission.objects.get(codename="view_user"))
-    return user
+    return create_user("grace", "view_user")
 
 
 def count_users() -> int:

@@ -8,8 +8,6 @@ from html.parser import HTMLParser
 import pytest
 from asgiref.sync import async_to_sync
 from django.contrib import admin
-from django.contrib.auth import get_user_model
-from django.test import Client
 from django.urls import include, path
 from markdown_it import MarkdownIt
 from pydantic_ai.conversation import Conversation
@@ -160,15 +158,11 @@ def test_formatting_a_transcript_takes_a_bounded_number_of_steps(piece: str, mon
 
 
 @pytest.fixture
-def page_of(settings, tmp_path, transactional_db):
-    settings.ROOT_URLCONF = __name__
-    browser = Client()
-    browser.force_login(get_user_model().objects.create_superuser("root"))
-
+def page_of(chief):
     def page(*messages) -> str:
         conversation = Conversation(conversation_id="t", messages=list(messages))
         async_to_sync(ModelConversationStore().save)(conversation, scope="alice")
-        return browser.get(f"/admin/assistant/conversation/{Thread.objects.get().pk}/change/").content.decode()
+        return chief.get(f"/admin/assistant/conversation/{Thread.objects.get().pk}/change/").content.decode()
 
     return page
 

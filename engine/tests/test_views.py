@@ -21,6 +21,7 @@ from agui.contrib.views.show import MAX_HTML_CHARS, MAX_TITLE_CHARS
 from agui.testing import ScriptedModel, call, event_types, say
 from tests import pages
 from tests.conftest import Client
+from tests.mounting import serve_urls
 from tests.wire import check_stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -224,7 +225,7 @@ async def connected(settings: Any, user: Any, registry: ToolRegistry = registry,
 
     settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}}
     view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([]), name="shop"))
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    serve_urls(settings, get_urls(view))
     async with site() as url, mcp_client(user, url, mode) as client:
         yield client
 

@@ -15,6 +15,7 @@ from agui import conf
 from agui.contrib.voice.views import kind_of
 from tests import urls
 from tests.conftest import Client
+from tests.mounting import serve_urls
 from tests.serving import CUT, Answers, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -140,7 +141,7 @@ async def test_recordings_count_for_throttles_and_budgets(client: Client, settin
 
 async def test_clients_and_the_chat_are_told_that_somebody_listens(client: Client, settings):
     patterns = [*urls.urlpatterns, path("login/", LoginView.as_view(), name="login")]
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    serve_urls(settings, patterns)
     settings.AGUI, settings.USE_THOUSAND_SEPARATOR = {"VOICE": {"URL": "http://ear", "MAX_BYTES": 20_000}}, True
     assert (await client.get("capabilities/")).json()["custom"]["transcription"] is True
     attributes = render_to_string("agui/attributes.html")

@@ -58,7 +58,8 @@ globalThis.IntersectionObserver = class {
   }
 };
 setMaxListeners(0);
-after(() => GlobalRegistrator.unregister());
+// Without `unregister`: what is still loaded at the end finds its globals.
+after(() => happyDOM.close());
 
 export const { AguiChatElement } = await import("./agui/agui-chat.js");
 AguiChatElement.define();
