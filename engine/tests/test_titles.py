@@ -10,6 +10,7 @@ from agui.contrib.titles.after_run import MAX_TITLE_CHARS, clean_title
 from agui.contrib.titles.make import MAX_CHARS, MAX_TOKENS, FirstExchange
 from agui.testing import ScriptedModel, say
 from tests.conftest import Client, script
+from tests.mounting import mounted
 from tests.test_threads import send
 
 pytestmark = pytest.mark.database
@@ -55,6 +56,19 @@ async def test_the_first_answer_gives_a_title(client: Client, making):
     assert request.settings["max_tokens"] == MAX_TOKENS
     assert not request.tools
     assert sum(row.input_tokens for row in spent) > 10  # The run's own
+
+
+class RealModel(ScriptedModel):
+    model_name, system = "large", "provider"
+
+
+async def test_without_one_of_its_own_it_is_made_by_the_model_that_answers(client: Client, settings: Any):
+    settings.AGUI = {"TITLES": {"ENABLED": True}}
+    model = RealModel([say("Apples are red."), say("Apples in autumn")])
+    with mounted(model=model):
+        await client.run("Tell me of apples")
+        assert await titled(client) == "Apples in autumn"
+    assert len(model.requests) == 2
 
 
 async def shout(exchange: FirstExchange) -> str:
