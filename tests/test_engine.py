@@ -1,4 +1,4 @@
-"""The engine's tests in generated projects: as a package, without the part `fast`, and without the example."""
+"""The engine's tests as a package of a generated project, without the example, and without the part `fast`."""
 
 import os
 import re
@@ -26,11 +26,25 @@ def run_engine_tests(
     beside.mkdir(exist_ok=True)
     if not (beside / "tests").exists():
         (beside / "tests").symlink_to(ENGINE_TESTS)
-    options = ["-q", "-rsfE", f"--numprocesses={processes}", "-c", ROOT / "pyproject.toml", "-o", "pythonpath="]
+    settings["PYTHONPATH"] = os.pathsep.join(map(str, (project, beside, ROOT / "tests")))
+    options = ["-o", "pythonpath=", f"--numprocesses={processes}", *arguments]
+    return _run([*prefix, project / ".venv/bin/python"], beside, options, settings)
+
+
+def run_engine_tests_here(*arguments: str | Path, processes: int = 0, **settings: str) -> str:
+    """The same with the engine of this run, in a process with other settings: nothing is copied or compiled again."""
+    if bytecode := os.environ.get("PYTHONPYCACHEPREFIX"):
+        settings["PYTHONPYCACHEPREFIX"] = bytecode
+    return _run([sys.executable], ENGINE_TESTS.parent, [f"--numprocesses={processes}", *arguments], settings)
+
+
+def _run(
+    python: Sequence[str | Path], directory: Path, arguments: Sequence[str | Path], settings: dict[str, str]
+) -> str:
     done = subprocess.run(
-        [*prefix, project / ".venv/bin/python", "-m", "pytest", *options, *arguments],
-        cwd=beside,
-        env=project_environment(PYTHONPATH=os.pathsep.join(map(str, (project, beside, ROOT / "tests"))), **settings),
+        [*python, "-m", "pytest", "-q", "-rsfE", "-c", ROOT / "pyproject.toml", *arguments],
+        cwd=directory,
+        env=project_environment(**settings),
         capture_output=True,
         text=True,
         timeout=3600,
@@ -60,15 +74,9 @@ OF_A_PACKAGE = files("test_bundle.py", "test_manual.py")
 
 
 @pytest.mark.parametrize("chosen", [AROUND_FAST, *at_night(["tests"])], ids=["some", "all"])
-def test_engine_without_the_part_for_speed(bake, furnish, chosen: list[str]):
+def test_engine_without_the_part_for_speed(chosen: list[str]):
     """The core passes the same tests without a patch, and with what its libraries document."""
-    project = bake(project_slug="unpatched")
-    settings = project / "config/settings.py"
-    line = '    "agui.contrib.fast",\n'
-    assert line in settings.read_text()
-    settings.write_text(settings.read_text().replace(line, ""))
-    furnish(project)
-    told = run_engine_tests(project, "-m", "not nightly", *chosen)
+    told = run_engine_tests_here("-m", "not nightly", *chosen, TEST_WITHOUT="agui.contrib.fast")
     assert "test_fast_" not in told
 
 

@@ -7,7 +7,7 @@ import pytest
 from daily import rows_at_night
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
-from test_engine import files, run_engine_tests
+from test_engine import files, run_engine_tests_here
 
 pytestmark = pytest.mark.engine
 # Locks and who waits for them, processes at once, SQL that Django does not write, and JSON.
@@ -45,13 +45,9 @@ OF_DATABASES = files(
         *rows_at_night(("at_night", ["tests"])),
     ],
 )
-def test_engine_on_postgresql(
-    bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path, name: str, chosen: list[str]
-):
-    project = bake()
-    furnish(project)
+def test_engine_on_postgresql(postgresql_server: PostgreSQL, tmp_path: Path, name: str, chosen: list[str]):
     settings = {"DATABASE_URL": postgresql_server.create(f"engine_{name}")}
     with ExitStack() as stack:
         if find_redis():
             settings["TEST_REDIS_URL"] = stack.enter_context(RedisServer(tmp_path)).url
-        run_engine_tests(project, *chosen, processes=2, **settings)
+        run_engine_tests_here(*chosen, processes=2 if name == "at_night" else 0, **settings)

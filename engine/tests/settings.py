@@ -29,6 +29,9 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 if django.VERSION >= (6, 1):  # Django warns projects that send mail without them.
     MAILERS: dict[str, dict[str, object]] = {"default": {}}
 
+for part in os.environ.get("TEST_WITHOUT", "").split():
+    INSTALLED_APPS.remove(part)  # noqa: F405
+
 # The part `oauth` works as soon as its library is an app of the project.
 if "agui.contrib.oauth" in INSTALLED_APPS and find_spec("oauth2_provider"):  # noqa: F405
     INSTALLED_APPS = [*dict.fromkeys([*INSTALLED_APPS, "oauth2_provider"])]  # noqa: F405
