@@ -10,13 +10,17 @@ from tests.urls import registry
 
 def serve_urls(settings: Any, patterns: list[Any]) -> None:
     """Let these be all routes of the site, for the rest of a test."""
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    settings.ROOT_URLCONF = _urlconf(patterns)
+
+
+def _urlconf(patterns: list[Any]) -> Any:
+    return type("Urls", (), {"urlpatterns": patterns})
 
 
 def mounted(**config: Any) -> Any:
     """An agent with the tests' tools at agent/, for a while."""
-    patterns = get_urls(DjangoAGUIView(registry, AgentConfig(**config)))
-    return override_settings(ROOT_URLCONF=type("Urls", (), {"urlpatterns": patterns}))
+    view = DjangoAGUIView(registry, AgentConfig(**config))
+    return override_settings(ROOT_URLCONF=_urlconf(get_urls(view)))
 
 
 def answering(**config: Any) -> Any:
