@@ -2,14 +2,16 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from servers import free_port
+from servers import free_port, wait_until
 
 
 @dataclass
@@ -50,7 +52,31 @@ class PostgreSQL:
         address = ["-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-d", database]
         named = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
         command = [self.tools / "psql", *address, "-Atq", *named]
-        return subprocess.run(command, input=sql, check=True, capture_output=True, text=True).stdout.splitlines()
+        # A lock that is never released fails its test, and nothing waits for ever.
+        env = os.environ | {"PGOPTIONS": "-c statement_timeout=120s"}
+        done = subprocess.run(command, input=sql, check=True, capture_output=True, text=True, env=env)
+        return done.stdout.splitlines()
+
+    @contextmanager
+    def paused(self, database: str, process: subprocess.Popen[Any]) -> Iterator[None]:
+        """Let a process stand still, but in no transaction: its locks would stop everybody."""
+        at_work = (
+            "SELECT 1 FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'"
+        )
+
+        def stop() -> bool:
+            process.send_signal(signal.SIGSTOP)
+            if not self.query(database, at_work):
+                return True
+            process.send_signal(signal.SIGCONT)
+            return False
+
+        try:
+            wait_until(stop)
+            yield
+        finally:
+            process.send_signal(signal.SIGCONT)
 
 
 def find_postgresql() -> Path | None:

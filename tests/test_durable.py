@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from typing import Any
 from uuid import uuid4
@@ -211,15 +211,14 @@ def test_a_worker_that_was_paused_while_another_took_over_adds_nothing(site: Sit
     request.addfinalizer(paused.kill)
     with running(site, body) as [stream]:
         wait_until(lambda: site.calls(prompt))
-        paused.process.send_signal(signal.SIGSTOP)
         try:
-            # A paused worker keeps its runs. So it has to look as if it were another one, which has ended.
-            other = "regexp_replace(process, '/[0-9]+/', '/2147483646/')"
-            site.query(f"UPDATE agui_run SET process = {other} WHERE thread_id = '{body['threadId']}'")  # noqa: S608
-            site.worker = site.live.start_worker()
-            wait_until(lambda: len(site.calls(prompt)) == 2)
+            with site.database.paused("durable", paused.process):
+                # A paused worker keeps its runs. So it has to look as if it were another one, which has ended.
+                other = "regexp_replace(process, '/[0-9]+/', '/2147483646/')"
+                site.query(f"UPDATE agui_run SET process = {other} WHERE thread_id = '{body['threadId']}'")  # noqa: S608
+                site.worker = site.live.start_worker()
+                wait_until(lambda: len(site.calls(prompt)) == 2)
         finally:
-            paused.process.send_signal(signal.SIGCONT)
             (site.live.path / "go-on").touch()
     check(site, body, stream.result())
 
@@ -274,14 +273,12 @@ def delivered(stream: list[dict[str, Any]]) -> list[str]:
 def test_a_message_that_came_before_its_worker_is_read(site: Site):
     # From here on, the worker knows which threads had messages when it began.
     site.run(begin("before"))
-    site.worker.process.send_signal(signal.SIGSTOP)
     body = begin("early")
-    with running(site, body) as [stream]:
-        try:
-            site.wait_for_row(body)
-            site.post(body["threadId"], "early steer", "steer")
-        finally:
-            site.worker.process.send_signal(signal.SIGCONT)
+    pause = ExitStack()
+    pause.enter_context(site.database.paused("durable", site.worker.process))
+    with running(site, body) as [stream], pause:
+        site.wait_for_row(body)
+        site.post(body["threadId"], "early steer", "steer")
     assert delivered(stream.result()) == ["early steer"]
     assert site.prompts(body["threadId"]) == ["early", "early steer"]
 

@@ -2,7 +2,6 @@
 
 import os
 import random
-import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -121,16 +120,13 @@ def has_redis(site: Site, process: int) -> bool:
 def test_a_process_that_was_taken_for_dead_changes_nothing_when_it_is_back(site: Site):
     with ThreadPoolExecutor() as pool:
         stopped = in_background(pool, site, 0, "slow zombie", "zombie")
-        site.processes[0].process.send_signal(signal.SIGSTOP)
-        try:
+        with site.database.paused("processes", site.processes[0].process):
             # A stopped process keeps its runs. So it has to look as if it were another one, which has ended.
             site.query("UPDATE agui_run SET process = regexp_replace(process, '/[0-9]+/', '/2147483646/')")
             told = Reading("zombie").read_to_the_end(site.client(1))
             assert told.last["code"] == "interrupted"
             answer = Reading("zombie").read_to_the_end(site.client(1), run_input("next", threadId="zombie"))
             assert answer.text == "Fine."
-        finally:
-            site.processes[0].process.send_signal(signal.SIGCONT)
         stopped.read_to_the_end(site.client(0))
     assert (stopped.last["type"], stopped.last["code"]) == ("RUN_ERROR", "interrupted")
     for process in range(2):
