@@ -19,6 +19,7 @@ OF_DATABASES = files(
     "test_mcp_approvals.py",
     "test_mcp_calls.py",
     "test_notifications.py",
+    "test_oauth_families.py",
     "test_patience.py",
     "test_queue.py",
     "test_recovery.py",

@@ -10,10 +10,16 @@ Any other exception is a bug, or a failure of another system: the client gets a 
 quote, and the log has the rest.
 """
 
+import logging
+import sys
 from http import HTTPStatus
+from math import ceil
 from typing import Any, ClassVar
 
-from django.http import JsonResponse
+from django.core.exceptions import BadRequest as MalformedRequest
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.http import Http404, JsonResponse
+from django.http.multipartparser import MultiPartParserError
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -27,8 +33,8 @@ class HttpError(Exception):
     the language that is active, which is the request's. `str(error)` is English, for logs.
     """
 
-    status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
-    code: ClassVar[str] = "internal_error"
+    status: HTTPStatus = HTTPStatus.INTERNAL_SERVER_ERROR
+    code: str = "internal_error"
     message: ClassVar[str | Promise] = _("Something went wrong on the server.")
 
     def __init__(
@@ -61,8 +67,8 @@ class Unauthorized(HttpError):
     code = "unauthorized"
     message = _("Sign in, or send a valid API token.")
 
-    def __init__(self, message: str | Promise | None = None) -> None:
-        super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
+    def __init__(self, message: str | Promise | None = None, **extra: Any) -> None:
+        super().__init__(message, headers={"WWW-Authenticate": "Bearer"}, **extra)
 
 
 class Forbidden(HttpError):
@@ -135,6 +141,49 @@ class StorageFull(HttpError):
     status = HTTPStatus.INSUFFICIENT_STORAGE
     code = "storage_full"
     message = _("The server has no room for this now.")
+
+
+KINDS: dict[int, type[HttpError]] = {
+    kind.status: kind
+    for kind in (
+        *(BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, Conflict, TooLarge),
+        *(UnsupportedMediaType, Unprocessable, TooManyRequests, Unavailable),
+    )
+}
+
+
+def refusal_of(error: Exception) -> HttpError | None:
+    """Return what an exception means in any view of Django or REST framework: None is a bug.
+
+    What a REST framework's exception says is for clients. What Django's say is not.
+    """
+    if isinstance(error, HttpError):
+        return error
+    if isinstance(error, Http404):
+        return NotFound()
+    if isinstance(error, PermissionDenied):
+        return Forbidden()
+    if isinstance(error, SuspiciousOperation):
+        logging.getLogger(f"django.security.{type(error).__name__}").error(str(error))
+        return BadRequest()
+    if isinstance(error, MultiPartParserError | MalformedRequest):
+        return BadRequest()
+    # Only who has it loaded can raise it.
+    rest_framework = sys.modules.get("rest_framework.exceptions")
+    if rest_framework and isinstance(error, rest_framework.APIException):
+        return _refusal_of_rest(error)
+    return None
+
+
+def _refusal_of_rest(error: Any) -> HttpError:
+    kind = KINDS.get(error.status_code, HttpError)
+    is_sentence = isinstance(error.detail, str)
+    refusal = kind(str(error.detail)) if is_sentence else kind(detail=error.detail)
+    if kind is HttpError:
+        refusal.status, refusal.code = HTTPStatus(error.status_code), error.default_code
+    if wait := getattr(error, "wait", None):
+        refusal.headers["Retry-After"] = str(ceil(wait))
+    return refusal
 
 
 # The sentence for clients, by the code of RUN_ERROR. The codes are stable. Parts add their own at

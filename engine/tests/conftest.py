@@ -171,8 +171,9 @@ def all_models() -> list[Any]:
 
 
 def models_of_users() -> list[Any]:
-    """Those with rows of users. The parts `dashboard` and `mcp` also keep counts, and what remote servers have said."""
-    return [each for each in all_models() if each.__name__ not in {"RunSpan", "RemoteClient", "RemoteTool"}]
+    """Those with rows of users. Others have counts, what remote servers have said, and digests of a day."""
+    of_nobody = {"RunSpan", "RemoteClient", "RemoteTool", "TokenFamily"}
+    return [each for each in all_models() if each.__name__ not in of_nobody]
 
 
 # The ids of the interrupts that were seen, by tool call.

@@ -8,6 +8,7 @@ import secrets
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
+from uuid import uuid4
 
 import httpx2
 from asgiref.sync import sync_to_async
@@ -24,6 +25,7 @@ from oauth2_provider.models import (
 
 from agui import get_urls
 from agui.contrib.oauth import provider
+from agui.contrib.oauth.models import TokenFamily
 from tests import urls
 from tests.conftest import query_of
 from tests.mounting import serve_urls
@@ -34,13 +36,14 @@ CLAUDE = "https://claude.ai/oauth/mcp-oauth-client-metadata"
 CALLBACK = "https://claude.ai/api/mcp/auth_callback"
 
 
-def open_doors(settings: Any, **oauth: Any) -> None:
-    """Serve two agents to MCP clients and let people sign in, as after the steps of connect-hosts.md."""
+def open_doors(settings: Any, agents: int = 2, **oauth: Any) -> None:
+    """Serve agents to MCP clients and let people sign in, as after the steps of connect-hosts.md."""
     settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}, "OAUTH": oauth}
     settings.OAUTH2_PROVIDER = provider.merged({})
+    second = get_urls(urls.open_view, "second/", namespace="second") if agents > 1 else []
     routes = [
         *get_urls(urls.view),
-        *get_urls(urls.open_view, "second/", namespace="second"),
+        *second,
         path("accounts/", include("django.contrib.auth.urls")),
         path("", include("agui.contrib.oauth.urls")),
     ]
@@ -198,3 +201,4 @@ def leave_old_rows() -> None:
     access = get_access_token_model().objects.create(token="old", expires=old, **own)
     get_refresh_token_model().objects.create(token="old", access_token=access, **own)
     get_refresh_token_model().objects.create(token="older", revoked=old, **own)
+    TokenFamily.objects.create(pk=uuid4(), held_at=old)

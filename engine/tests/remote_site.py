@@ -1,5 +1,6 @@
 """Another company's MCP server at which users have accounts: the official library's server, with its sign-in."""
 
+import json
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -141,6 +142,16 @@ class RemoteSite:
             if path and scope["path"] != path:
                 return False
             return await respond(send, status, body, **headers)
+
+        self.around = around
+
+    def answer_method(self, method: str, body_of: Callable[[Any], dict[str, Any]]) -> None:
+        """Answer a method of MCP so from now on, in the server's place: `body_of` has the request."""
+
+        async def around(scope: Any, message: Any, send: Any) -> bool:
+            if f'"{method}"'.encode() not in message["body"]:
+                return False
+            return await respond(send, 200, **body_of(json.loads(message["body"])))
 
         self.around = around
 

@@ -1,12 +1,18 @@
 """Who may do what: every route is closed, another user's things don't exist, cookies need CSRF."""
 
 import json
+from importlib.util import find_spec
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.handlers.exception import response_for_exception
 from django.db import OperationalError
-from django.test import AsyncClient, AsyncRequestFactory
+from django.http import Http404
+from django.http.multipartparser import MultiPartParserError
+from django.test import AsyncClient, AsyncRequestFactory, RequestFactory
 from django.utils.functional import SimpleLazyObject
 
 from agui import DjangoAGUIView
@@ -88,6 +94,68 @@ async def test_a_hook_may_refuse_and_a_failure_says_nothing(user, caplog, error,
     else:
         assert b"hunter2" not in response.content
         assert "hunter2" in caplog.text
+
+
+def raised_by_django():
+    """What a hook may raise, as any view may."""
+    yield from (Http404("hunter2"), PermissionDenied("hunter2"), SuspiciousOperation("hunter2"), BadRequest("hunter2"))
+    yield from (MultiPartParserError("hunter2"), RequestDataTooBig("hunter2"))
+
+
+def raised_by_rest_framework():
+    if find_spec("rest_framework") is None:
+        return
+    from rest_framework import exceptions
+
+    payment = exceptions.APIException("Pay first.")
+    payment.status_code = 402
+    yield from (payment, exceptions.APIException("Something is odd."), exceptions.NotAuthenticated())
+    yield from (exceptions.AuthenticationFailed("The key is wrong."), exceptions.PermissionDenied("Not on Sundays."))
+    yield from (exceptions.NotFound(), exceptions.Throttled(wait=2.5), exceptions.UnsupportedMediaType("a/b"))
+    yield from (exceptions.ValidationError({"name": ["Too long."]}), exceptions.MethodNotAllowed("POST"))
+
+
+def answer_of_a_plain_view(error):
+    """What Django answers, or REST framework."""
+    request = RequestFactory().post("/")
+    if type(error).__module__.startswith("django."):
+        return response_for_exception(request, error)
+    from rest_framework.decorators import api_view
+
+    def view(request):
+        raise error
+
+    return api_view(["POST"])(view)(request)
+
+
+@pytest.mark.parametrize(
+    "error", [*raised_by_django(), *raised_by_rest_framework()], ids=lambda error: type(error).__name__
+)
+async def test_what_a_hook_raises_means_what_it_means_in_any_view(user, caplog, error):
+    def hook(request):
+        raise error
+
+    # A view of REST framework without a way to authenticate turns 401 into 403.
+    own = getattr(error, "status_code", None)
+    response = await DjangoAGUIView(urls.registry, get_user=hook)(AsyncRequestFactory().post("/"))
+    usual = await sync_to_async(answer_of_a_plain_view)(error)
+    told = json.loads(response.content)
+    assert response.status_code == (own or usual.status_code)
+    assert response.headers.get("Retry-After") == usual.headers.get("Retry-After")
+    assert ("WWW-Authenticate" in response.headers) == (response.status_code == 401)
+    assert b"hunter2" not in response.content
+    if detail := getattr(error, "detail", None):
+        assert detail in (told["message"], told.get("detail"))
+    assert not any(record.exc_info for record in caplog.records if record.name.startswith("agui"))
+
+
+async def test_row_that_a_hook_does_not_find_is_a_wrong_token(user, caplog):
+    def hook(request):
+        return get_user_model().objects.get(username="nobody")
+
+    response = await DjangoAGUIView(urls.registry, get_user=hook)(AsyncRequestFactory().post("/"))
+    assert (response.status_code, response.headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert not caplog.records
 
 
 class OldBackend:

@@ -28,7 +28,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 from servers import wait_until
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
-from agui.contrib.mcp import outside
+from agui.contrib.mcp import incoming, outside
 from agui.contrib.mcp.accounts import clients, tokens
 from agui.contrib.mcp.accounts.page import SESSION_KEY
 from agui.contrib.mcp.models import RemoteAccount, RemoteClient
@@ -40,7 +40,7 @@ from tests.clock import Clock
 from tests.conftest import Client, query_of, results_of
 from tests.connecting import Project
 from tests.mounting import serve_urls
-from tests.remote_site import LIFETIME, RemoteSite, remote_site, respond
+from tests.remote_site import LIFETIME, RemoteSite, remote_site
 from tests.serving import serving
 
 SITE = "https://us.example"
@@ -389,17 +389,58 @@ async def test_long_result_of_a_tool_fails_its_call(
     project: Project, browser: Browser, remote: RemoteSite, monkeypatch: Any, way: str
 ):
     await browser.connect()
-    monkeypatch.setattr(outside, "MAX_RESULT_BYTES", 10_000)
+    monkeypatch.setattr(incoming, "MAX_MESSAGE_BYTES", 10_000)
 
-    async def around(scope: Any, message: Any, send: Any) -> bool:
-        if b'"tools/call"' not in message["body"]:
-            return False
-        result = {"content": [{"type": "text", "text": "x" * 20_000}]}
-        answer = {"jsonrpc": "2.0", "id": json.loads(message["body"])["id"], "result": result}
-        return await respond(send, 200, **LONG[way](json.dumps(answer).encode()), content_type="application/json")
+    def body_of(asked: Any) -> dict[str, Any]:
+        answer = answer_of(asked, content=[{"type": "text", "text": "x" * size}])
+        return {**LONG[way](answer.encode()), "content_type": "application/json"}
 
-    remote.around = around
-    assert "did not answer" in str((await project.call("shop_whoami")).content)
+    for size in (100, 20_000):
+        remote.answer_method("tools/call", body_of)
+        told = str((await project.call("shop_whoami")).content)
+        is_refused = size > 10_000 or way == "compressed"
+        assert ("did not answer" in told) == is_refused, told
+
+
+def answer_of(asked: Any, **result: Any) -> str:
+    """The answer to a call of whoami, or to a question for the tools."""
+    result = {"resultType": "complete", "structuredContent": {"result": "ada"}} | result
+    return json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result})
+
+
+PART = {"type": "text", "text": "a"}
+HEAVY: dict[str, Any] = {
+    "few": {"content": [PART] * 3},
+    "parts": {"content": [PART] * 20_000},
+    "values": {"content": [], "structuredContent": {"result": "", **dict.fromkeys(map(str, range(20_000)), [0] * 20)}},
+    "lists": {"content": [], "structuredContent": {"result": "", "lists": [[]] * 200_000}},
+    "tools": {"tools": [{"name": f"tool_{number}", "inputSchema": {}} for number in range(50_000)]},
+}
+
+
+@pytest.mark.parametrize("as_events", [False, True])
+@pytest.mark.parametrize("kind", HEAVY)
+async def test_answer_of_many_parts_is_refused_before_it_is_built(
+    project: Project, browser: Browser, remote: RemoteSite, kind: str, as_events: bool
+):
+    """The library would build them on the event loop, several times: a few megabytes take a minute."""
+    await browser.connect()
+
+    def body_of(asked: Any) -> dict[str, Any]:
+        answer = answer_of(asked, **HEAVY[kind])
+        if not as_events:
+            return {"body": answer.encode(), "content_type": "application/json"}
+        # Not even a quotation mark in a comment hides them.
+        return {"body": f': "\nevent: message\ndata: {answer}\n\n'.encode(), "content_type": "text/event-stream"}
+
+    remote.answer_method("tools/list" if kind == "tools" else "tools/call", body_of)
+    if kind == "tools":
+        llm = project.script(say("Nothing."))
+        await project.client.run("Who?")
+        assert llm.requests[0].tools == {}
+    else:
+        told = str((await project.call("shop_whoami")).content)
+        assert ("did not answer" in told) == (kind != "few"), told
 
 
 @pytest.mark.parametrize(

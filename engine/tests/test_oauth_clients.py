@@ -332,3 +332,59 @@ def test_production_needs_https_at_a_fixed_address(settings: Any, url: str | Non
     found = check_deployment()
     assert (found == []) is is_fine
     assert all(isinstance(message, checks.Error) for message in found)
+
+
+# --- Clients in pages of other sites
+
+PAGE = "https://inspector.example"
+
+
+def asked_by_the_browser(path: str, origin: str, http: Any) -> Any:
+    """The question that a browser sends before a page's own request."""
+    asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    return http.options(path, headers={"Origin": origin, **asks})
+
+
+@pytest.mark.parametrize("path", ["/oauth/token", "/token/", "/oauth/register", "/oauth/revoke/"])
+async def test_page_of_any_site_can_sign_in(host: Host, path: str):
+    answer = await asked_by_the_browser(path, PAGE, host.http)
+    assert (answer.status_code, answer["Access-Control-Allow-Origin"]) == (204, "*")
+    assert "POST" in answer["Access-Control-Allow-Methods"]
+    assert {"authorization", "content-type"} <= {*answer["Access-Control-Allow-Headers"].lower().split(", ")}
+    refused = await host.http.post(path, "", content_type="application/json", headers={"Origin": PAGE})
+    assert (refused.status_code >= 400, refused["Access-Control-Allow-Origin"]) == (True, "*")
+    assert "Access-Control-Allow-Credentials" not in refused
+
+
+@pytest.mark.parametrize(
+    ("trusted", "is_let_in"),
+    [([PAGE], True), (["https://*.example"], True), (["https://other.example"], False), ([], False)],
+)
+@pytest.mark.parametrize("path", ["/mcp", "/agent/mcp/"])
+async def test_page_of_a_trusted_site_can_call(
+    host: Host, settings: Any, path: str, trusted: list[str], is_let_in: bool
+):
+    settings.CSRF_TRUSTED_ORIGINS = trusted
+    await host.connect()
+    asked = await asked_by_the_browser(path, PAGE, host.http)
+    assert asked.status_code == (204 if is_let_in else 403)
+    body = '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "whoami", "arguments": {}}}'
+    for token, status in ((host.token, 200 if is_let_in else 403), ("", 401)):
+        headers = {"Origin": PAGE} | ({"Authorization": f"Bearer {token}"} if token else {})
+        answer = await host.http.post(path, body, content_type="application/json", headers=headers)
+        assert answer.status_code == status
+        assert answer.get("Access-Control-Allow-Origin") == (PAGE if is_let_in else None)
+        if is_let_in:
+            assert "Origin" in answer["Vary"]
+            assert "WWW-Authenticate" in answer["Access-Control-Expose-Headers"]
+        assert "Access-Control-Allow-Credentials" not in answer
+
+
+async def test_client_may_leave_out_what_it_accepts(host: Host):
+    await host.connect()
+    headers = {"Authorization": f"Bearer {host.token}"}
+    body = '{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
+    for accepts, status in ((None, 200), ("", 200), ("text/event-stream", 200), ("*/*", 200), ("text/html", 406)):
+        accept = {} if accepts is None else {"Accept": accepts}
+        answer = await host.http.post("/mcp", body, content_type="application/json", headers=headers | accept)
+        assert answer.status_code == status, accepts

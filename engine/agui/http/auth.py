@@ -11,7 +11,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib import auth
-from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import ObjectDoesNotExist, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.middleware.csrf import CsrfViewMiddleware
@@ -71,7 +71,17 @@ async def authenticate(
 
 
 async def ask_hook(hook: GetUser, request: HttpRequest) -> Any:
-    """Call a `get_user` hook, which may be a plain function. Its user has been loaded."""
+    """Call a `get_user` hook, which may be a plain function. Its user has been loaded.
+
+    Raises Unauthorized if a row that it looked for is not there, such as that of a wrong token.
+    """
+    try:
+        return await _ask_hook(hook, request)
+    except ObjectDoesNotExist:
+        raise Unauthorized from None
+
+
+async def _ask_hook(hook: GetUser, request: HttpRequest) -> Any:
     if iscoroutinefunction(hook):
         user = await hook(request)
     else:

@@ -1,6 +1,7 @@
 """The body of a request: bytes up to a limit, read and parsed."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -8,13 +9,16 @@ from django.utils.translation import gettext_lazy as _
 from agui import conf
 from agui.blocking.executor import run_in_thread
 from agui.errors import BadRequest, TooLarge, UnsupportedMediaType
-from agui.protocol.run_input import parse_json, parse_run_input
+from agui.protocol.run_input import parse_run_input
+from agui.protocol.strict_json import parse_json
 from agui.protocol.types import RunAgentInput
 from agui.sentences import fill_lazy
 
+R = TypeVar("R")
+
 MAX_OBJECT_BYTES = 16 * 1024
 # A body of this size is parsed in a thread.
-LARGE_BYTES = 100_000
+LARGE_BYTES = 16_000
 
 
 def read_body(request: HttpRequest, limit: int) -> bytes:
@@ -49,7 +53,12 @@ async def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
     if request.content_type != "application/json":
         raise UnsupportedMediaType
     body = read_body(request, conf.get().max_body_bytes)
-    if len(body) < LARGE_BYTES and b"$ref" not in body:
-        return parse_run_input(body)
-    # Parsing takes long here, and the streams of other users must not wait for it.
-    return await run_in_thread(parse_run_input, body, pool="reading")
+    # A few bytes with `$ref` can stand for many values.
+    return await parsed(parse_run_input, body, is_large=b"$ref" in body)
+
+
+async def parsed(parse: Callable[..., R], body: bytes, *args: Any, is_large: bool = False) -> R:
+    """Parse a body: a large one in a thread, because the streams of other users must not wait."""
+    if len(body) < LARGE_BYTES and not is_large:
+        return parse(body, *args)
+    return await run_in_thread(parse, body, *args, pool="reading")

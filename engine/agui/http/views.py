@@ -27,7 +27,15 @@ from agui.agents.endpoint import Endpoint
 from agui.agents.skills import SkillRegistry
 from agui.blocking.executor import owner, release_connections
 from agui.deps import AgentDeps
-from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, StorageFull, Unavailable
+from agui.errors import (
+    HttpError,
+    MethodNotAllowed,
+    NeedsAsgi,
+    RunFailed,
+    StorageFull,
+    Unavailable,
+    refusal_of,
+)
 from agui.events.frames import refusal
 from agui.http.auth import GetUser, authenticate, enforce_csrf
 from agui.http.bodies import MAX_OBJECT_BYTES, read_run_input
@@ -100,12 +108,12 @@ class AgentView:
         shutdown.await_signal()
         try:
             return await self._check_and_respond(request, **kwargs)
-        except HttpError as error:
-            return error.response()
         except OperationalError:
             logger.exception("%s %s failed: database unavailable", request.method, request.path)
             return Unavailable(headers={"Retry-After": "1"}).response()
         except Exception as error:
+            if (refusal := refusal_of(error)) is not None:
+                return refusal.response()
             logger.exception("%s %s failed", request.method, request.path)
             if isinstance(error, OSError) and error.errno in NO_SPACE:
                 return StorageFull().response()

@@ -81,7 +81,7 @@ def _load_now(messages: Sequence[Message], run_input: RunAgentInput) -> list[Mod
     """Turn a client's messages into the model's, without what a client may not decide."""
     check_files(messages)
     try:
-        messages = [message for message in messages if _is_read(message)]
+        messages = [message for message in map(_without_blanks, messages) if _is_read(message)]
         if not messages:
             return []
         schemes = frozenset(conf.get().allowed_file_url_schemes)
@@ -99,6 +99,16 @@ def _load_now(messages: Sequence[Message], run_input: RunAgentInput) -> list[Mod
     if not has_words and not annotation(loaded[-1], "extras"):
         raise Unprocessable(_("The message is empty: write something, or attach a file."))
     return loaded
+
+
+def _without_blanks(message: Message) -> Message:
+    """Write a user's blank texts as no text: pydantic-ai would make nothing of the message."""
+    content = message.content
+    if message.role != "user" or not isinstance(content, list):
+        return message
+    if any(part.type != "text" or part.text.strip() for part in content):
+        return message
+    return message.model_copy(update={"content": ""})
 
 
 def _is_read(message: Message) -> bool:

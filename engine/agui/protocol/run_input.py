@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import re
 import uuid
 from typing import Any
@@ -14,7 +13,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui import conf
 from agui.errors import BadRequest, RunFailed, Unprocessable
-from agui.protocol.message_ids import count_parts
+from agui.protocol.strict_json import parse_json
 from agui.tools.foreign_schemas import MAX_VALUES, are_small
 from agui.tools.search import reserved_names
 from agui.tools.toolset import known_names
@@ -31,6 +30,7 @@ def parse_run_input(body: bytes) -> tuple[RunAgentInput, str]:
     Raises BadRequest and Unprocessable, neither of which repeats the body.
     """
     payload = parse_json(body)
+    _check_counts(payload)
     tidy_messages(payload)
     # The adapter takes bytes only, so the tidy payload is written again.
     try:
@@ -44,15 +44,33 @@ def parse_run_input(body: bytes) -> tuple[RunAgentInput, str]:
     return run_input, hashlib.sha256(body).hexdigest()
 
 
+def _check_counts(payload: Any) -> None:
+    """Count what takes long to build. Raises Unprocessable."""
+    if not isinstance(payload, dict):
+        return
+    limits = conf.get()
+    messages = payload.get("messages")
+    if isinstance(messages, list) and len(messages) > limits.max_messages:
+        raise Unprocessable(
+            f"There are more than {limits.max_messages} messages: send the new ones only."
+        )
+    for message in _dicts(messages):
+        lists = [message.get(name) for name in ("content", "toolCalls", "tool_calls")]
+        if sum(len(parts) for parts in lists if isinstance(parts, list)) > MAX_PARTS:
+            raise Unprocessable(
+                f"A message has more than {MAX_PARTS} parts: its content and its tool calls."
+            )
+    for name, most in (("tools", limits.max_tools), ("context", MAX_PARTS), ("resume", MAX_PARTS)):
+        items = payload.get(name)
+        if isinstance(items, list) and len(items) > most:
+            raise Unprocessable(f"There are more than {most} items in {name!r}.")
+
+
 def _check_ids(run_input: RunAgentInput) -> None:
     check_thread_id(run_input.thread_id)
     _check_id("runId", run_input.run_id)
     for message in run_input.messages:
         check_message_id(message.id)
-        if count_parts(message) > MAX_PARTS:
-            raise Unprocessable(
-                f"An answer has more than {MAX_PARTS} parts: its text and its tool calls."
-            )
     if len(run_input.protocol_version or "") > MAX_ID_CHARS:
         # An unknown version is read as a newer one.
         run_input.protocol_version = "unreadable"
@@ -60,16 +78,9 @@ def _check_ids(run_input: RunAgentInput) -> None:
 
 def _check_sizes(run_input: RunAgentInput) -> None:
     limits = conf.get()
-    if len(run_input.messages) > limits.max_messages:
-        raise Unprocessable(
-            f"There are more than {limits.max_messages} messages: send the new ones only."
-        )
     if len(json.dumps(run_input.state)) > limits.max_state_bytes:
         raise Unprocessable(f"The state has more than {limits.max_state_bytes} bytes.")
-    tools = run_input.tools or ()
-    if len(tools) > limits.max_tools:
-        raise Unprocessable(f"There are more than {limits.max_tools} tools.")
-    if not are_small(tool.parameters for tool in tools):
+    if not are_small(tool.parameters for tool in run_input.tools or ()):
         raise Unprocessable(
             f"The schemas of the tools have more than {MAX_VALUES} values, with each $ref followed."
         )
@@ -107,22 +118,6 @@ def check_tool_names(run_input: RunAgentInput, agent: Agent[Any, Any]) -> None:
     ours = known_names(agent.toolsets) | reserved_names(agent)
     if any(tool.name in ours for tool in run_input.tools or ()):
         raise RunFailed("tool_name_conflict")
-
-
-def parse_json(body: bytes) -> Any:
-    """Read strict JSON, without Python's extensions. Raises BadRequest."""
-    try:
-        return json.loads(body, parse_constant=_finite, parse_float=_finite)
-    except (ValueError, RecursionError):
-        raise BadRequest("The body is not valid JSON.") from None
-
-
-def _finite(digits: str) -> float:
-    """Refuse what Python reads as a number and JSON does not: NaN, Infinity and 1e999."""
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError("not a number of JSON")
-    return number
 
 
 def tidy_messages(payload: Any) -> None:

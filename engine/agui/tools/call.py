@@ -1,12 +1,13 @@
 """Call a tool for a run: with the user's permission, in its time, and safe from its failures."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from pydantic import ConfigDict, TypeAdapter
 from pydantic_ai import (
     Agent,
@@ -33,7 +34,7 @@ from pydantic_core import PydanticSerializationError
 from agui import conf
 from agui.blocking.executor import tool_threads
 from agui.deps import AgentDeps
-from agui.errors import RunFailed
+from agui.errors import Forbidden, HttpError, RunFailed, Unauthorized, refusal_of
 from agui.tools.approval import (
     build_prepare,
     build_question,
@@ -182,9 +183,12 @@ async def _call_safely(name: str, seconds: float | None, call: Callable[[], Awai
         check_result(result)
     except CONTROL_FLOW:
         raise
-    except PermissionDenied:
-        return ToolDenied(DENIED)
     except Exception as error:
+        refusal = refusal_of(error)
+        if isinstance(refusal, Unauthorized | Forbidden):
+            return ToolDenied(DENIED)
+        if refusal is not None and refusal.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise ToolFailed(_words_of(refusal)) from error
         # The log's field run_id names the run.
         if clock.expired():
             logger.exception("Tool %r timed out after %s s", name, seconds)
@@ -192,6 +196,12 @@ async def _call_safely(name: str, seconds: float | None, call: Callable[[], Awai
         logger.exception("Tool %r failed", name)
         raise ToolFailed(FAILED) from error
     return result
+
+
+def _words_of(refusal: HttpError) -> str:
+    """Return what a model learns: it may find other arguments."""
+    detail = refusal.extra.get("detail")
+    return json.dumps(detail, ensure_ascii=False) if detail else str(refusal)
 
 
 _any_json: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_bytes="base64"))

@@ -21,12 +21,12 @@ INVISIBLE = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufef
 
 def one_line(text: Any, limit: int = MAX_LINE_CHARS) -> str:
     """Write a text on one line, in which nothing is hidden. A longer one ends with an ellipsis."""
-    # The limit comes first: a text of a row may be long.
-    line = str(text)[: 4 * limit]
-    line = BLANKS.sub(" ", INVISIBLE.sub("", line)).strip()
-    if len(line) <= limit:
-        return line
-    return f"{line[: limit - 1]}…"
+    text, line, step = str(text), "", 4 * limit
+    for start in range(0, len(text), step):
+        line = BLANKS.sub(" ", INVISIBLE.sub("", line + text[start : start + step])).lstrip()
+        if len(line.rstrip()) > limit:
+            return f"{line[: limit - 1]}…"
+    return line.rstrip()
 
 
 def display_value(value: Any) -> str:

@@ -9,12 +9,13 @@ the run ends.
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 from pydantic_ai import DeferredToolResults
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, TextContent, UserPromptPart
 
 from agui import conf, parts
 from agui.actor import Actor
@@ -247,5 +248,14 @@ def _last_text(messages: Sequence[ModelMessage]) -> str:
     for message in reversed(messages):
         for part in reversed(message.parts):
             if isinstance(part, UserPromptPart):
-                return part.content if isinstance(part.content, str) else ""
+                return _only_text(part.content)
     return ""
+
+
+def _only_text(content: str | Sequence[Any]) -> str:
+    if isinstance(content, str):
+        return content
+    only = content[0] if len(content) == 1 else None
+    if isinstance(only, TextContent):
+        return only.content
+    return only if isinstance(only, str) else ""

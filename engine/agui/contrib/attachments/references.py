@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 
 from agui.actor import Actor
+from agui.agents.model_history import is_blank
 from agui.blocking.executor import in_database
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.models import Run
@@ -126,7 +127,9 @@ def _with_manifest(message: ModelMessage, files: list[File] | None) -> ModelMess
     lines = "\n".join(map(_manifest_line, files))
     manifest = replace(prompts[0], content=MANIFEST.format(lines))
     # Files may come without a text, and some providers refuse an empty one.
-    texts = [part for part in message.parts if not _is_blank(part)]
+    texts = [
+        part for part in message.parts if not (isinstance(part, UserPromptPart) and is_blank(part))
+    ]
     return replace(message, parts=[manifest, *texts])
 
 
@@ -135,12 +138,6 @@ def _manifest_line(file: File) -> str:
     # A database may change the order of keys.
     text = json.dumps(file, ensure_ascii=False, sort_keys=True)
     return text.replace("<", "\\u003c")
-
-
-def _is_blank(part: Any) -> bool:
-    if not isinstance(part, UserPromptPart) or not isinstance(part.content, str):
-        return False
-    return not part.content.strip()
 
 
 def use_attachments(ids: Collection[UUID], thread_id: str) -> None:

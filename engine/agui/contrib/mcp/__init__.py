@@ -8,7 +8,8 @@ The tools of other servers:
     toolset.py      the servers' tools, as a run gets them
     pins.py         the definitions of these tools that the model may read
     accounts/       the accounts of users at these servers
-    outside.py      requests to what these servers name, and what is read of their answers
+    incoming.py     the size of what these servers answer, before anything is built of it
+    outside.py      requests to what these servers name
 
 Both:
 
@@ -25,7 +26,8 @@ Their apps in the chat, if the file has `"apps"` for a server:
 
 This project for other agents, if AGUI["MCP"]["ENDPOINT"] is on:
 
-    views.py        POST <prefix>mcp/: who asks, from where
+    views.py        POST <prefix>mcp/: who asks
+    origins.py      pages of other sites: which may ask, and read the answer
     exchange.py     one HTTP request and its response, as JSON or as a stream
     handshake.py    what a client has told in `initialize`, in a signed session id
     server.py       the server that answers a request, of tools, prompts and resources

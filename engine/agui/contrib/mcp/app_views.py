@@ -21,10 +21,10 @@ from agui.agents.endpoint import Endpoint
 from agui.contrib.mcp.page import is_person
 from agui.contrib.mcp.servers import shows_apps
 from agui.errors import BadRequest, Forbidden, NotFound, UnsupportedMediaType
-from agui.http.bodies import read_body
+from agui.http.bodies import parsed, read_body
 from agui.http.views import AgentView, DjangoAGUIView
 from agui.lazy_import import LazyImport
-from agui.protocol.run_input import parse_json
+from agui.protocol.strict_json import parse_json
 from agui.runs.shutdown import shutdown
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class AppView(AgentView):
         shutdown.refuse_runs()
         if request.content_type != "application/json":
             raise UnsupportedMediaType
-        body = parse_json(read_body(request, conf.get().max_body_bytes))
+        body = await parsed(parse_json, read_body(request, conf.get().max_body_bytes))
         try:
             wish = _Request.model_validate(body)
         except ValidationError as error:

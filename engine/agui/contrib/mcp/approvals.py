@@ -19,6 +19,7 @@ from pydantic_ai import ApprovalRequired
 from agui import clock, conf
 from agui.actor import Actor
 from agui.contrib.mcp.call import Call
+from agui.contrib.mcp.caller import key_of_app
 from agui.contrib.mcp.models import KEPT, ClientQuestion
 from agui.contrib.mcp.sealing import seal, unseal
 from agui.tools.audit import storable
@@ -34,6 +35,8 @@ MAX_RESULT_BYTES = 2_000_000
 MAX_LINES = 100
 TOO_LARGE = "The arguments are too large to be approved. Nothing was done."
 TOO_MANY = "Too many calls wait for the user's approval. Nothing was done."
+
+DISCONNECTED = "The user has ended the connection to the app. Nothing was done."
 
 
 class NotOpened(Exception):
@@ -184,6 +187,14 @@ def ask_again(
         decided_at=None,
         expires_at=question.expires_at,
     )
+
+
+def end_for_app(user: Any, client_id: str) -> None:
+    """Deny what an app has asked for, whose connection its user has ended."""
+    result = {"content": [{"type": "text", "text": DISCONNECTED}], "isError": True}
+    for question in on_page().filter(user=user, state=State.PENDING):
+        if question.caller == key_of_app(question.scope, client_id) and claim(question):
+            finish(question, State.DENIED, result)
 
 
 def collect(question: ClientQuestion) -> None:

@@ -77,13 +77,11 @@ class Caller:
         """
         connection = Connection.of(self.request)
         if connection:
-            credential = f"app {connection.client_id}"
-        else:
-            credential = self.request.headers.get("Authorization", "")
+            return key_of_app(self.actor.scope, connection.client_id)
+        credential = self.request.headers.get("Authorization", "")
         if not credential:
             credential = self.request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-        text = f"{self.actor.scope}\n{credential}"
-        return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+        return _key(self.actor.scope, credential)
 
     def may_use(self, binding: ToolBinding) -> bool:
         """Whether the scopes of the client's connection allow a function, if it has one."""
@@ -103,6 +101,15 @@ class Caller:
             fills_forms=fills_forms(capabilities),
             takes_tasks=TASKS in (capabilities.extensions or {}),
         )
+
+
+def key_of_app(scope: str, client_id: str) -> str:
+    """Return the key of a connected app, as a caller in a user's scope has it."""
+    return _key(scope, f"app {client_id}")
+
+
+def _key(scope: str, credential: str) -> str:
+    return hashlib.sha256(f"{scope}\n{credential}".encode(errors="replace")).hexdigest()
 
 
 def fills_forms(capabilities: types.ClientCapabilities) -> bool:

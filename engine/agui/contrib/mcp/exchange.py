@@ -75,6 +75,8 @@ class Exchange:
             return await asyncio.get_running_loop().create_future()
 
         scope: Any = {**self._request.scope, "root_path": ""}  # type: ignore[attr-defined]
+        others = [header for header in scope["headers"] if header[0] != b"accept"]
+        scope["headers"] = [*others, (b"accept", _accepted(self._request).encode())]
         manager = StreamableHTTPSessionManager(
             server,
             json_response=not self._streams,
@@ -109,3 +111,9 @@ class Exchange:
             self.is_closed = True
             if self._task:
                 self._task.cancel()
+
+
+def _accepted(request: HttpRequest) -> str:
+    """Return what the client accepts. Some leave out what others must name."""
+    accepted = request.headers.get("Accept") or "*/*"
+    return "*/*" if "text/event-stream" in accepted else accepted

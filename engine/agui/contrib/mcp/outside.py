@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -13,7 +12,6 @@ from agui.addresses import is_loopback, is_public
 from agui.contrib.mcp.conf import McpSettings
 
 MAX_BYTES = 256_000
-MAX_RESULT_BYTES = 20_000_000
 CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 10.0
 TOTAL_SECONDS = 20.0
@@ -109,40 +107,8 @@ async def _addresses_of(url: httpx2.URL) -> list[str]:
     return addresses
 
 
-class BoundedTransport(httpx2.AsyncHTTPTransport):
-    """Reads an answer of a remote server's tools up to a size."""
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        request.headers["Accept-Encoding"] = "identity"
-        response = await super().handle_async_request(request)
-        try:
-            _refuse_compressed(response)
-        except NotAllowed:
-            await response.aclose()
-            raise
-        response.stream = BoundedStream(response.stream)
-        return response
-
-
-class BoundedStream(httpx2.AsyncByteStream):
-    """The body of an answer, which ends with an error if it gets too long."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._stream:
-            size += len(chunk)
-            if size > MAX_RESULT_BYTES:
-                raise NotAllowed("The answer is too long.")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-def _refuse_compressed(response: httpx2.Response) -> None:
+def refuse_compressed(response: httpx2.Response) -> None:
+    """Raise NotAllowed for an answer that may be larger than what arrives."""
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise NotAllowed("The answer is compressed, which nobody has asked for.")
 
@@ -151,7 +117,7 @@ async def _read(response: httpx2.Response) -> httpx2.Response:
     """Read a whole answer, up to a size."""
     body = b""
     try:
-        _refuse_compressed(response)
+        refuse_compressed(response)
         stream: Any = response.stream
         async for chunk in stream:
             body += chunk

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Coroutine, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from contextvars import Context
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -23,12 +24,14 @@ from pydantic_core import SchemaValidator, core_schema
 
 from agui import conf
 from agui.contrib.mcp.conf import McpSettings
-from agui.contrib.mcp.outside import BoundedTransport
+from agui.contrib.mcp.incoming import ask_plain, weigh
 from agui.contrib.mcp.servers import Server
 
 logger = logging.getLogger("agui.mcp")
 
 Headers = tuple[tuple[str, str], ...]
+TIMEOUT = httpx2.Timeout(30.0, read=300.0)
+"""The library's own."""
 ANYTHING = SchemaValidator(core_schema.any_schema())
 
 # The event loop itself keeps only weak references to its tasks.
@@ -128,30 +131,26 @@ class Session:
                 keep_alive=False,
             )
         merged = {name.lower(): value for name, value in (*server.headers, *headers)}
-        if server.type == "sse":
-            return SSETransport(server.url, headers=merged)
-        if server.auth is None:
-            return StreamableHttpTransport(server.url, headers=merged)
-        return StreamableHttpTransport(
-            server.url, headers=merged, httpx_client_factory=self._client_with_token
+        kind = SSETransport if server.type == "sse" else StreamableHttpTransport
+        return kind(
+            server.url, headers=merged, httpx_client_factory=partial(self._client, server.auth)
         )
 
-    def _client_with_token(
+    def _client(
         self,
+        sign_in: str | None,
         headers: dict[str, str] | None = None,
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
         **options: Any,
     ) -> httpx2.AsyncClient:
-        # A token belongs to this address only: nothing is redirected, and no proxy is asked.
+        # A token belongs to this address only, so no proxy is asked. Redirects are the library's.
         return httpx2.AsyncClient(
             headers=headers,
-            timeout=timeout,
+            timeout=timeout or TIMEOUT,
             auth=auth,
-            transport=BoundedTransport(),
-            follow_redirects=False,
-            trust_env=False,
-            event_hooks={"response": [self._look_at]},
+            trust_env=sign_in is None,
+            event_hooks={"request": [ask_plain], "response": [self._look_at, weigh]},
         )
 
     async def _look_at(self, response: httpx2.Response) -> None:

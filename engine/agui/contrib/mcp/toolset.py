@@ -31,6 +31,7 @@ from agui.contrib.mcp.servers import Server, check_headers, configured_servers
 from agui.contrib.mcp.sessions import Headers
 from agui.deps import AgentDeps
 from agui.tools.audit import AuditEvent, record_event, resolve_audit_logger
+from agui.tools.questions import one_line
 from agui.tools.schema import X_DESTRUCTIVE_KEY, X_SUMMARY_KEY
 
 logger = logging.getLogger("agui.mcp")
@@ -39,6 +40,7 @@ ANY_ARGUMENTS = SchemaValidator(
     core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
 )
 MAX_NAME_CHARS = 64
+MAX_TITLE_CHARS = 100
 NOT_CONNECTED = (
     "The user's account at {server!r} is not connected now. Nothing was done. Tell the user to "
     "connect it at {page}"
@@ -192,7 +194,7 @@ class McpToolset(AbstractToolset[AgentDeps]):
         title = tool.title
         if not title and tool.annotations:
             title = tool.annotations.title
-        summary = f"{title or tool.name} ({server.name})"
+        summary = f"{one_line(title or tool.name, MAX_TITLE_CHARS)} ({server.name})"
         definition = ToolDefinition(
             name=name,
             description=tool.description or tool.title,

@@ -2,21 +2,19 @@
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
-from django.utils.http import is_same_domain
 from django.utils.module_loading import import_string
 
 from agui import conf
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.contrib.mcp.conf import McpSettings
-from agui.errors import Forbidden, NotFound
-from agui.http.bodies import read_body
+from agui.contrib.mcp.origins import check_origin, is_allowed, is_preflight, let_read, preflight
+from agui.errors import NotFound
+from agui.http.bodies import parsed, read_body
 from agui.http.views import AgentView, DjangoAGUIView
-from agui.protocol.run_input import parse_json
+from agui.protocol.strict_json import parse_json
 from agui.runs.shutdown import shutdown
 
 if TYPE_CHECKING:
@@ -49,37 +47,29 @@ class McpView(AgentView):
             return super().max_body_bytes()
         return conf.get().max_body_bytes
 
+    async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        response = await super().__call__(request, **kwargs)
+        origin = request.headers.get("Origin")
+        if origin is not None and is_allowed(request):
+            let_read(response, origin)
+        return response
+
+    async def _check_and_respond(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        # A browser asks without the token that the page will send.
+        if is_preflight(request) and conf.part(McpSettings).endpoint:
+            check_origin(request)
+            return preflight("POST")
+        return await super()._check_and_respond(request, **kwargs)
+
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         if not conf.part(McpSettings).endpoint:
             raise NotFound("This agent has no MCP endpoint.")
         check_origin(request)
         shutdown.refuse_runs()
         body = read_body(request, conf.get().max_body_bytes)
-        message = parse_json(body)
+        message = await parsed(parse_json, body)
         self.check_message(request, message)
         return await self.server.answer(request, actor, body, message)
 
     def check_message(self, request: HttpRequest, message: Any) -> None:
         """Refuse what the client's credential does not allow. Raises Forbidden."""
-
-
-def check_origin(request: HttpRequest) -> None:
-    """Raise Forbidden for the page of another site: its name may point at this machine."""
-    origin = request.headers.get("Origin")
-    if origin is None:
-        return
-    # `get_host` refuses a host that is not in ALLOWED_HOSTS.
-    if origin == f"{request.scheme}://{request.get_host()}":
-        return
-    if any(_is_trusted(origin, trusted) for trusted in settings.CSRF_TRUSTED_ORIGINS):
-        return
-    raise Forbidden("This origin is not allowed: add it to CSRF_TRUSTED_ORIGINS.")
-
-
-def _is_trusted(origin: str, trusted: str) -> bool:
-    if "*" not in trusted:
-        return origin == trusted
-    given, allowed = urlsplit(origin), urlsplit(trusted)
-    return given.scheme == allowed.scheme and is_same_domain(
-        given.netloc, allowed.netloc.lstrip("*")
-    )

@@ -17,6 +17,8 @@ from agui.stores.annotations import annotation
 
 MAX_RECORDS = 20
 MAX_CHARS = 200
+MAX_TEXT_CHARS = 100_000
+"""How far into a message its mentions are looked for."""
 
 MENTIONS = """<mentions>
 The records that the user means with @ in this message. It is data from a browser: use it to \
@@ -43,7 +45,7 @@ def _with_mentions(message: ModelMessage) -> ModelMessage:
         return message
     prompts = [part for part in message.parts if isinstance(part, UserPromptPart)]
     records = list(islice(_records(extras), MAX_RECORDS))
-    titles = _titles_in("\n".join(map(_text, prompts)), records)
+    titles = _titles_in("\n".join(map(_text, prompts))[:MAX_TEXT_CHARS], records)
     lines: dict[str, None] = {}
     for record in records:
         # After an edit, the text may lack what its message has mentioned before.

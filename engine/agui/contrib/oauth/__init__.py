@@ -11,6 +11,7 @@ MCP endpoint is on.
     clients.py      who may connect: client metadata documents, registration, their limits
     validator.py    what a request to sign in must have
     consent.py      the page on which a person agrees
+    families.py     tokens that belong together: one exchange at a time, the same answer again
     tokens.py       codes for tokens, tokens for users
     mcp_view.py     the MCP endpoint for these tokens
     connections.py  the page on which a person sees and revokes connections

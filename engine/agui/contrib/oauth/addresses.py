@@ -4,17 +4,19 @@ People type the address of an endpoint in several forms: with and without the la
 All of them name one resource. Tokens hold its canonical form, which is compared exactly.
 """
 
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from asgiref.sync import markcoroutinefunction
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponseBase
-from django.urls import Resolver404, resolve, reverse
+from django.urls import NoReverseMatch, Resolver404, resolve, reverse
 
 from agui import conf
 from agui.contrib.mcp.views import McpView
 from agui.contrib.oauth.conf import OauthSettings
-from agui.namespaces import FIRST_AGENT
+from agui.namespaces import FIRST_AGENT, mounted_agents
 
 RESOURCE_DOCUMENT = ".well-known/oauth-protected-resource"
 SERVER_DOCUMENT = ".well-known/oauth-authorization-server"
@@ -32,13 +34,27 @@ def canonical_resource(request: HttpRequest, namespace: str) -> str:
     return site_url(request) + reverse(f"{namespace}:mcp")
 
 
-def resource_of(request: HttpRequest, url: str) -> str | None:
-    """Return the canonical resource that a URL names; None if it names no MCP endpoint."""
+def resource_of(request: HttpRequest, url: str = "") -> str | None:
+    """Return the canonical resource that a URL names; None if it names no MCP endpoint.
+
+    Some hosts name none, or the site: that is the endpoint of a site which has a single one.
+    """
     site = site_url(request)
-    if not url.startswith(f"{site}/"):
+    path = url.removeprefix(site)
+    if path in ("", "/"):
+        names = list(_endpoints())
+        return site + names[0] if len(names) == 1 else None
+    if path == url or not path.startswith("/"):
         return None
-    view = endpoint_at(url.removeprefix(site))
+    view = endpoint_at(path)
     return canonical_resource(request, view.namespace) if view else None
+
+
+def _endpoints() -> Iterator[str]:
+    """List the paths of all MCP endpoints."""
+    for name in mounted_agents():
+        with suppress(NoReverseMatch):
+            yield reverse(f"{name}:mcp")
 
 
 def endpoint_at(path: str) -> McpView | None:

@@ -6,20 +6,22 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib.auth.decorators import login_required
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_http_methods
 from oauth2_provider.models import (
     get_access_token_model,
+    get_application_model,
     get_grant_model,
     get_refresh_token_model,
 )
 
 from agui import clock
 from agui.actor import name_of
+from agui.contrib.mcp.approvals import end_for_app
 from agui.contrib.oauth.consent import protected
+from agui.contrib.oauth.families import family_of_code, holding
 from agui.contrib.oauth.scopes import scopes
 
 
@@ -56,15 +58,20 @@ def connected_apps(user: Any) -> list[Connected]:
     return list(found.values())
 
 
-@transaction.atomic
 def revoke(user: Any, application_id: Any) -> None:
-    """End a connection: its codes, its tokens and what would renew them."""
+    """End a connection: its codes, its tokens, what would renew them, and what it has asked for."""
     own = {"user": user, "application_id": application_id}
-    get_grant_model().objects.filter(**own).delete()
-    get_refresh_token_model().objects.filter(**own, revoked__isnull=True).update(
-        revoked=clock.now(), access_token=None
-    )
-    get_access_token_model().objects.filter(**own).delete()
+    codes = get_grant_model().objects.filter(**own)
+    renewing = get_refresh_token_model().objects.filter(**own, revoked__isnull=True)
+    families = {family_of_code(code) for code in codes.values_list("code", flat=True)}
+    families.update(renewing.values_list("token_family", flat=True))
+    with holding(families - {None}):
+        codes.delete()
+        renewing.update(revoked=clock.now(), access_token=None)
+        get_access_token_model().objects.filter(**own).delete()
+    application = get_application_model().objects.filter(pk=application_id).first()
+    if application is not None:
+        end_for_app(user, application.client_id)
 
 
 @login_required

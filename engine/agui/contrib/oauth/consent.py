@@ -16,14 +16,18 @@ from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
 from oauth2_provider.models import get_application_model
 from oauth2_provider.oauth2_backends import OAuthLibCore
 from oauth2_provider.views.base import BaseAuthorizationView
-from oauthlib.oauth2.rfc6749.errors import CustomOAuth2Error, OAuth2Error
+from oauthlib.oauth2.rfc6749.errors import (
+    CustomOAuth2Error,
+    InvalidRequestError,
+    OAuth2Error,
+)
 
 from agui.actor import name_of
 from agui.contrib.oauth.addresses import resource_of, site_url
 from agui.contrib.oauth.clients import is_local, may_fetch
 from agui.contrib.oauth.scopes import READ
 from agui.contrib.oauth.scopes import scopes as known_scopes
-from agui.contrib.oauth.validator import HostViewMixin, check_challenge, has_zero_byte
+from agui.contrib.oauth.validator import HostViewMixin, check_challenge, has_zero_byte, repeated
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,8 @@ class ConsentView(HostViewMixin, BaseAuthorizationView):
             raise FatalClientError(CustomOAuth2Error("too_many_clients", status_code=429))
         scopes, credentials = self.validate_authorization_request(request)
         try:
+            if name := repeated(request.GET):
+                raise InvalidRequestError(description=f"{name} comes twice.")
             check_challenge(credentials["request"])
             resource = _resource(request, credentials["request"])
         except OAuth2Error as error:
@@ -128,7 +134,7 @@ class ConsentView(HostViewMixin, BaseAuthorizationView):
 
 def _resource(request: HttpRequest, asked: Any) -> str:
     """Return the one resource that a request names. Raises invalid_target."""
-    urls = request.GET.getlist("resource")
+    urls = [url for url in request.GET.getlist("resource") if url] or [""]
     resource = resource_of(request, urls[0]) if len(urls) == 1 else None
     if resource is None:
         raise CustomOAuth2Error(

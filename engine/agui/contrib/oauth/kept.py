@@ -17,6 +17,7 @@ from oauth2_provider.models import (
 )
 
 from agui import clock
+from agui.contrib.oauth.models import TokenFamily
 from agui.part_values import Outdated, PersonalData
 
 UNUSED = timedelta(days=1)
@@ -65,6 +66,8 @@ def outdated() -> Iterable[Outdated]:
     refresh = Q(revoked__lt=over) | Q(unrevoked, revoked=None)
     rows = _of_hosts(get_refresh_token_model()).filter(refresh)
     yield Outdated("refresh tokens of MCP hosts", rows)
+    held = TokenFamily.objects.filter(held_at__lt=now - UNUSED)
+    yield Outdated("answers to MCP hosts", held.order_by("pk"))
 
 
 def _of_hosts(model: Any) -> Any:

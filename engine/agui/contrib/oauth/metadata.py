@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from agui import conf
+from agui.contrib.mcp.origins import open_to_pages
 from agui.contrib.oauth.addresses import canonical_resource, endpoint_at, site_url
 from agui.contrib.oauth.conf import OauthSettings
 from agui.contrib.oauth.scopes import scopes
@@ -17,6 +18,7 @@ from agui.namespaces import FIRST_AGENT
 AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]
 
 
+@open_to_pages
 @login_not_required
 @require_safe
 def authorization_server(request: HttpRequest, path: str = "") -> HttpResponse:
@@ -46,6 +48,7 @@ def authorization_server(request: HttpRequest, path: str = "") -> HttpResponse:
     return _document(document)
 
 
+@open_to_pages
 @login_not_required
 @require_safe
 def protected_resource(request: HttpRequest, path: str = "") -> HttpResponse:
@@ -71,7 +74,4 @@ def protected_resource(request: HttpRequest, path: str = "") -> HttpResponse:
 
 
 def _document(document: dict[str, object]) -> HttpResponse:
-    response = JsonResponse(document)
-    # Hosts in a browser read it, too. It has nothing of a user.
-    response["Access-Control-Allow-Origin"] = "*"
-    return response
+    return JsonResponse(document)

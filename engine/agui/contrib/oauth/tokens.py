@@ -6,7 +6,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from oauth2_provider.views import RevokeTokenView, TokenView
 
 from agui.contrib.oauth.addresses import resource_of
-from agui.contrib.oauth.validator import HostViewMixin, has_zero_byte
+from agui.contrib.oauth.families import Exchange, family_in, family_of_token, holding
+from agui.contrib.oauth.validator import HostViewMixin, has_zero_byte, repeated
 
 ZERO_BYTE = "A value has a zero byte."
 
@@ -18,13 +19,26 @@ class TokenEndpoint(HostViewMixin, TokenView):
         form = request.POST.copy()
         if has_zero_byte(form):
             return _error("invalid_request", ZERO_BYTE)
-        resources = [resource_of(request, url) for url in form.getlist("resource")]
+        if name := repeated(form):
+            return _error("invalid_request", f"{name} comes twice.")
+        resources = [resource_of(request, url) for url in form.getlist("resource") if url]
         known = {resource for resource in resources if resource is not None}
         if None in resources:
             return _error("invalid_target", "This site has no such MCP endpoint.")
         form.setlist("resource", sorted(known))
         request.POST = form  # type: ignore[assignment]
-        return self.authorization_flow_token_response(request)
+        family = family_in(form)
+        if family is None:
+            return self.authorization_flow_token_response(request)
+        with holding([family]):
+            exchange = Exchange(request, family)
+            body = exchange.answer()
+            if body is not None:
+                return HttpResponse(body, "application/json", headers={"Cache-Control": "no-store"})
+            response = self.authorization_flow_token_response(request)
+            if response.status_code == 200:
+                exchange.keep(response.content)
+            return response
 
 
 class RevokeEndpoint(HostViewMixin, RevokeTokenView):
@@ -33,8 +47,10 @@ class RevokeEndpoint(HostViewMixin, RevokeTokenView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if has_zero_byte(request.POST):
             return _error("invalid_request", ZERO_BYTE)
-        response: HttpResponse = super().post(request, *args, **kwargs)
-        return response
+        family = family_of_token(request.POST.get("token", ""))
+        with holding([family] if family else []):
+            response: HttpResponse = super().post(request, *args, **kwargs)
+            return response
 
 
 def _error(code: str, description: str) -> HttpResponse:

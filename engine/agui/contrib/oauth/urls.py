@@ -6,6 +6,7 @@ Each answers with and without the last slash, because a redirect loses the body 
 
 from django.urls import path
 
+from agui.contrib.mcp.origins import open_to_pages
 from agui.contrib.oauth import metadata
 from agui.contrib.oauth.addresses import RESOURCE_DOCUMENT as RESOURCE
 from agui.contrib.oauth.addresses import SERVER_DOCUMENT as SERVER
@@ -25,15 +26,15 @@ urlpatterns = [
     path(f"{RESOURCE}/", metadata.protected_resource),
     path(f"{RESOURCE}/<path:path>", metadata.protected_resource),
     path("oauth/connections/", connections_page, name="connections"),
-    path("oauth/revoke/", RevokeEndpoint.as_view(), name="revoke"),
-    path("oauth/revoke", RevokeEndpoint.as_view()),
+    path("oauth/revoke/", open_to_pages(RevokeEndpoint.as_view()), name="revoke"),
+    path("oauth/revoke", open_to_pages(RevokeEndpoint.as_view())),
     path("mcp", root_mcp),
     path("mcp/", root_mcp),
 ]
 for name, view in {
     "authorize": ConsentView.as_view(),
-    "token": TokenEndpoint.as_view(),
-    "register": register,
+    "token": open_to_pages(TokenEndpoint.as_view()),
+    "register": open_to_pages(register),
 }.items():
     urlpatterns += [
         path(f"oauth/{name}", view, name=name),

@@ -14,12 +14,12 @@ from pydantic_ai.messages import ModelMessage
 
 from agui import conf
 from agui.actor import Actor
-from agui.blocking.executor import in_database, release_connections
+from agui.blocking.executor import in_database, release_connections, run_in_thread
 from agui.contrib.queue import events, rows
 from agui.contrib.queue.conf import QueueSettings
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.queue.rows import Queue, active_run, last_run
-from agui.contrib.queue.steering import MESSAGE
+from agui.contrib.queue.steering import messages_of
 from agui.errors import Conflict, HttpError, RunFailed
 from agui.events.frames import to_data
 from agui.log_fields import run_fields
@@ -81,9 +81,9 @@ class NextRun:
             rows.add, self.queue, actor, message, mode, limit, expected_run
         )
         if row.state == QueuedMessage.State.WAITING:
-            position = await in_database(self.queue.index, row)
+            event = await in_database(_queued, self.queue, row)
             try:
-                await self.wake(to_data(events.queued(row, position or 0)))
+                await self.wake(event)
             except (HttpError, RunFailed) as error:
                 self.queue.hold()
                 return row, error
@@ -133,7 +133,7 @@ class NextRun:
         waiting: list[QueuedMessage] = await in_database(self.queue.load)
         if not waiting:
             return None
-        queued = [MESSAGE.validate_json(row.data) for row in waiting]
+        queued = await run_in_thread(messages_of, waiting, pool="reading")
         changes = {
             "messages": [*instructing(self.template.messages), *queued],
             "run_id": str(uuid4()),
@@ -150,6 +150,10 @@ class NextRun:
             finally:
                 sending.reset(token)
         return log
+
+
+def _queued(queue: Queue, row: QueuedMessage) -> bytes:
+    return to_data(events.queued(row, queue.index(row) or 0))
 
 
 async def _has_begun(log: RunLog) -> bool:

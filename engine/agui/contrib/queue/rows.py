@@ -7,10 +7,11 @@ from typing import Any
 
 from django.apps import apps
 from django.db import IntegrityError, router, transaction
-from django.db.models import F, Max, QuerySet
+from django.db.models import F, Max, QuerySet, Sum
+from django.db.models.functions import Length
 from django.utils.translation import gettext_lazy as _
 
-from agui import statements
+from agui import conf, statements
 from agui.actor import Actor
 from agui.contrib.queue.models import QueuedMessage
 from agui.errors import Conflict, NotFound
@@ -113,7 +114,8 @@ def add(
         with atomic():
             # Two that lock the same row add their messages one after the other.
             queue.lock_run()
-            if queue.waiting().count() >= limit:
+            data = dump(message)
+            if queue.waiting().count() >= limit or not _has_room(queue, data):
                 raise QueueFull
             run = active_run(queue, expected_run)
             last = queue.rows().aggregate(last=Max("position"))["last"]
@@ -125,7 +127,7 @@ def add(
                 mode=mode,
                 run=run if mode == QueuedMessage.Mode.STEER else None,
                 position=0 if last is None else last + 1,
-                data=dump(message),
+                data=data,
             )
     except IntegrityError:
         # The same request was sent twice.
@@ -133,6 +135,13 @@ def add(
         if existing is None:
             raise
         return existing
+
+
+def _has_room(queue: Queue, data: str, besides: QueuedMessage | None = None) -> bool:
+    """Whether the messages that wait are no larger than one request: a run begins with all."""
+    others = queue.waiting().exclude(pk=besides.pk) if besides else queue.waiting()
+    size = others.aggregate(size=Sum(Length("data")))["size"] or 0
+    return not size or bool(size + len(data) <= conf.get().max_body_bytes)
 
 
 def dump(message: Any) -> str:
@@ -155,6 +164,8 @@ def change(
             QueuedMessage.objects.bulk_update(rows, ["position"])
         if message is not None:
             row.data = dump(message)
+            if not _has_room(queue, row.data, besides=row):
+                raise QueueFull
         if mode is not None:
             row.mode = mode
             row.run = active_run(queue) if mode == QueuedMessage.Mode.STEER else None

@@ -1,6 +1,7 @@
 """Let a run read the messages of its user that have come since it began."""
 
 import logging
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from agui import parts
 from agui.actor import Actor
 from agui.agents.config import usage_limits
 from agui.agents.model_failures import is_refusal
-from agui.blocking.executor import in_database
+from agui.blocking.executor import in_database, run_in_thread
 from agui.contrib.queue import events
 from agui.contrib.queue.models import QueuedMessage
 from agui.contrib.queue.rows import Changed, Queue, claim
@@ -82,7 +83,7 @@ def _may_go_on(run: ActiveRun, ctx: Any, request: Any) -> bool:
 
 async def _read(run: ActiveRun, ctx: Any, request: Any, rows: list[QueuedMessage]) -> None:
     actor = Actor(run.setup.deps.user, run.log.scope)
-    messages = await load([MESSAGE.validate_json(row.data) for row in rows], run.run_input)
+    messages = await load(await run_in_thread(messages_of, rows, pool="reading"), run.run_input)
     for message in messages:
         _mark(message)
     writes: list[Any] = [partial(claim, rows, run.log.key, is_stored=False)]
@@ -95,6 +96,10 @@ async def _read(run: ActiveRun, ctx: Any, request: Any, rows: list[QueuedMessage
                 write_row()
 
     await deliver(run, ctx, request, messages, record, _describe)
+
+
+def messages_of(rows: Iterable[QueuedMessage]) -> list[Message]:
+    return [MESSAGE.validate_json(row.data) for row in rows]
 
 
 def _mark(message: ModelMessage) -> None:

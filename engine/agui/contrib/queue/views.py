@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agui import conf
 from agui.actor import Actor
-from agui.blocking.executor import in_database, run_in_thread
+from agui.blocking.executor import in_database
 from agui.contrib.queue import events, rows
 from agui.contrib.queue.conf import QueueSettings
 from agui.contrib.queue.models import QueuedMessage
@@ -20,14 +20,15 @@ from agui.contrib.queue.next_run import NextRun
 from agui.contrib.queue.rows import Queue
 from agui.errors import BadRequest, Conflict, HttpError, NotFound, RunFailed, UnsupportedMediaType
 from agui.events.frames import to_data
-from agui.http.bodies import LARGE_BYTES, read_body
+from agui.http.bodies import parsed, read_body
 from agui.http.thread_actions import ThreadAction
 from agui.http.threads import OwnThread, ThreadView
 from agui.http.throttle import throttle
 from agui.http.views import DjangoAGUIView
 from agui.models import Run
 from agui.protocol.inbound import load
-from agui.protocol.run_input import check_message_id, parse_json, parse_run_input
+from agui.protocol.run_input import check_message_id, parse_run_input
+from agui.protocol.strict_json import parse_json
 from agui.protocol.types import RunAgentInput
 from agui.runlog.memory import RunLog
 from agui.runs.live import live
@@ -110,8 +111,7 @@ class ThreadMessagesView(ThreadAction):
         if waiting and is_running:
             # A run that began after these messages does not know them.
             await live.logs.tell(queue.scope, queue.thread_id)
-        messages = [events.to_json(row, number) for number, row in enumerate(waiting)]
-        return JsonResponse({"messages": messages, **await in_database(stand_of, queue)})
+        return await in_database(listing, queue, waiting)
 
     async def add(
         self, thread: OwnThread, queue: Queue, actor: Actor, wanted: Wanted, next_run: NextRun
@@ -123,7 +123,7 @@ class ThreadMessagesView(ThreadAction):
         await load([wanted.message], wanted.run_input)  # This refuses what no run could read.
         await thread.is_running()  # This recovers what a dead process left.
         row, refusal = await next_run.add(actor, wanted.message, mode, expected_run)
-        return JsonResponse(await in_database(describe_row, queue, row, refusal), status=202)
+        return await in_database(added, queue, row, refusal)
 
     async def send(self, thread: OwnThread, queue: Queue, next_run: NextRun) -> HttpResponse:
         if await thread.is_running():
@@ -161,9 +161,9 @@ class ThreadMessagesView(ThreadAction):
                 position=position,
             )
         )
-        index = await in_database(queue.index, row)
-        await live.logs.tell(queue.scope, queue.thread_id, to_data(events.changed(row, index or 0)))
-        return JsonResponse(events.to_json(row, index))
+        response, event = await in_database(changed, queue, row)
+        await live.logs.tell(queue.scope, queue.thread_id, event)
+        return response
 
     async def take_back(self, queue: Queue, message_id: str) -> HttpResponse:
         read_id(message_id)
@@ -177,10 +177,7 @@ async def read(request: HttpRequest, thread_id: str) -> Wanted:
     """Read a body. Raises the errors of a run's body."""
     if request.content_type != "application/json":
         raise UnsupportedMediaType
-    body = read_body(request, conf.get().max_body_bytes)
-    if len(body) < LARGE_BYTES:
-        return parse(body, thread_id)
-    return await run_in_thread(parse, body, thread_id, pool="reading")
+    return await parsed(parse, read_body(request, conf.get().max_body_bytes), thread_id)
 
 
 def parse(body: bytes, thread_id: str) -> Wanted:
@@ -227,10 +224,25 @@ def stand_of(queue: Queue) -> dict[str, Any]:
     return {"run": None, "held": last["status"]}
 
 
-def describe_row(queue: Queue, row: QueuedMessage, refusal: Any) -> dict[str, Any]:
+# A message can be as large as a body, so these responses are written in a thread of the database.
+
+
+def listing(queue: Queue, waiting: list[QueuedMessage]) -> HttpResponse:
+    messages = [events.to_json(row, number) for number, row in enumerate(waiting)]
+    return JsonResponse({"messages": messages, **stand_of(queue)})
+
+
+def added(queue: Queue, row: QueuedMessage, refusal: Any) -> HttpResponse:
     row.refresh_from_db()
     described = {**events.to_json(row, queue.index(row)), **stand_of(queue)}
-    return {**described, "refusal": describe(refusal) if refusal else None}
+    described["refusal"] = describe(refusal) if refusal else None
+    return JsonResponse(described, status=202)
+
+
+def changed(queue: Queue, row: QueuedMessage) -> tuple[HttpResponse, bytes]:
+    """Return the response, and the event for those who follow the run."""
+    index = queue.index(row)
+    return JsonResponse(events.to_json(row, index)), to_data(events.changed(row, index or 0))
 
 
 def describe(error: HttpError | RunFailed) -> dict[str, str]:

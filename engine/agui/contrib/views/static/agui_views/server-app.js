@@ -32,7 +32,10 @@ const APP_STYLE = `
 `;
 /** What a server is asked at the same time for one app. */
 const MAX_OPEN = 8;
+/** What it is asked in a minute, beside what the user does in the app: each call is recorded. */
+const MAX_CALLS = 60;
 const MAX_MESSAGE = 4000;
+const MAX_ADDRESS = 2000;
 const REFUSED = "The user has not allowed this.";
 /** What nobody sees, and models read: all but the joiners that scripts and pictures need. */
 const UNSEEN = /(?![\n\t\u200c\u200d\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{DI}]/gu;
@@ -61,6 +64,7 @@ export function view({ strings: given, host: element, client }) {
   let address = "";
   let open = 0;
   let isDenied = false;
+  let called = { since: 0, count: 0 };
   /** @type {AppFrame | null} */
   let frame = null;
 
@@ -86,7 +90,10 @@ export function view({ strings: given, host: element, client }) {
 
   /** @param {string} method @returns {(params: Values) => Promise<unknown>} */
   const relay = (method) => async (params) => {
-    if (open >= MAX_OPEN) throw new Error("Too many requests at once.");
+    const now = performance.now();
+    if (now - called.since > 60_000) called = { since: now, count: 0 };
+    const isFree = frame?.isUsed || (called.count += 1) <= MAX_CALLS;
+    if (!isFree || open >= MAX_OPEN) throw new Error("Too many requests.");
     open += 1;
     try {
       const answer = await post({ method, params });
@@ -106,7 +113,8 @@ export function view({ strings: given, host: element, client }) {
 
   /** @param {Values} link */
   const openLink = async ({ url }) => {
-    const target = URL.canParse(String(url)) && new URL(String(url));
+    const isShort = String(url).length <= MAX_ADDRESS;
+    const target = isShort && URL.canParse(String(url)) && new URL(String(url));
     // A name before the host would look like one.
     if (!target || !/^https?:$/.test(target.protocol) || target.username || target.password) {
       throw new Error("Only web addresses.");
