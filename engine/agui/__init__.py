@@ -58,6 +58,7 @@ below it. Read them in this order:
         differences.py       what has changed in a value, as a JSON Patch
     protocol/   what does the client say, in pydantic-ai's terms, and the other way round
         types.py             AG-UI's types
+        strict_json.py       JSON of strangers, whose values are counted first
         run_input.py         from a body to a RunAgentInput
         new_turn.py          what a request adds to its thread
         inbound.py           a client's messages as the language model's

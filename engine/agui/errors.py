@@ -10,6 +10,7 @@ Any other exception is a bug, or a failure of another system: the client gets a 
 quote, and the log has the rest.
 """
 
+import errno
 import logging
 import sys
 from http import HTTPStatus
@@ -18,6 +19,7 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import BadRequest as MalformedRequest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import OperationalError
 from django.http import Http404, JsonResponse
 from django.http.multipartparser import MultiPartParserError
 from django.utils.functional import Promise
@@ -143,19 +145,28 @@ class StorageFull(HttpError):
     message = _("The server has no room for this now.")
 
 
+# The errno of a full disk, and of a reached quota or limit of the process.
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 KINDS: dict[int, type[HttpError]] = {
-    kind.status: kind
-    for kind in (
-        *(BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, Conflict, TooLarge),
-        *(UnsupportedMediaType, Unprocessable, TooManyRequests, Unavailable),
-    )
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    405: MethodNotAllowed,
+    409: Conflict,
+    413: TooLarge,
+    415: UnsupportedMediaType,
+    422: Unprocessable,
+    429: TooManyRequests,
+    503: Unavailable,
 }
 
 
 def refusal_of(error: Exception) -> HttpError | None:
     """Return what an exception means in any view of Django or REST framework: None is a bug.
 
-    What a REST framework's exception says is for clients. What Django's say is not.
+    What an exception of REST framework says is for clients. What Django's say is not. A database
+    that is away and a full disk have answers of their own.
     """
     if isinstance(error, HttpError):
         return error
@@ -168,6 +179,10 @@ def refusal_of(error: Exception) -> HttpError | None:
         return BadRequest()
     if isinstance(error, MultiPartParserError | MalformedRequest):
         return BadRequest()
+    if isinstance(error, OperationalError):
+        return Unavailable(headers={"Retry-After": "1"})
+    if isinstance(error, OSError) and error.errno in NO_SPACE:
+        return StorageFull()
     # Only who has it loaded can raise it.
     rest_framework = sys.modules.get("rest_framework.exceptions")
     if rest_framework and isinstance(error, rest_framework.APIException):

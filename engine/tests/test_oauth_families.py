@@ -171,6 +171,14 @@ async def test_token_that_was_exchanged_before_revokes_its_connection(host: Host
     assert error_of(await host.refresh(second["refresh_token"])) == "invalid_grant"
 
 
+@pytest.mark.parametrize("by", ["its user", "the host"])
+async def test_after_the_end_nothing_is_answered_again(host: Host, by: str):
+    first = await host.connect()
+    assert (await host.refresh(first["refresh_token"])).status_code == 200
+    await sync_to_async(lambda: ended_by(by, host, first)())()
+    assert error_of(await host.refresh(first["refresh_token"])) == "invalid_grant"
+
+
 async def test_end_of_a_connection_ends_what_the_app_waits_for(host: Host):
     await add_client(THIEF, "https://thief.example/cb")
     other = Host(host.user, THIEF, "https://thief.example/cb")

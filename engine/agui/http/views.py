@@ -1,6 +1,5 @@
 """The endpoints of one agent."""
 
-import errno
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
@@ -9,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from asgiref.sync import markcoroutinefunction
 from django.core.handlers.wsgi import WSGIRequest
-from django.db import OperationalError, connections, transaction
+from django.db import connections, transaction
 from django.http import (
     HttpRequest,
     HttpResponse,
@@ -27,15 +26,7 @@ from agui.agents.endpoint import Endpoint
 from agui.agents.skills import SkillRegistry
 from agui.blocking.executor import owner, release_connections
 from agui.deps import AgentDeps
-from agui.errors import (
-    HttpError,
-    MethodNotAllowed,
-    NeedsAsgi,
-    RunFailed,
-    StorageFull,
-    Unavailable,
-    refusal_of,
-)
+from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, refusal_of
 from agui.events.frames import refusal
 from agui.http.auth import GetUser, authenticate, enforce_csrf
 from agui.http.bodies import MAX_OBJECT_BYTES, read_run_input
@@ -59,9 +50,6 @@ from agui.tools.registry import ToolRegistry
 from agui.tools.search import check_toolsets
 
 logger = logging.getLogger("agui.views")
-
-# The disk is full, or a quota or a limit of the process is reached.
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class AgentView:
@@ -108,16 +96,11 @@ class AgentView:
         shutdown.await_signal()
         try:
             return await self._check_and_respond(request, **kwargs)
-        except OperationalError:
-            logger.exception("%s %s failed: database unavailable", request.method, request.path)
-            return Unavailable(headers={"Retry-After": "1"}).response()
         except Exception as error:
-            if (refusal := refusal_of(error)) is not None:
-                return refusal.response()
-            logger.exception("%s %s failed", request.method, request.path)
-            if isinstance(error, OSError) and error.errno in NO_SPACE:
-                return StorageFull().response()
-            return HttpError().response()
+            refusal = refusal_of(error)
+            if not isinstance(error, HttpError) and (refusal is None or refusal.status >= 500):
+                logger.exception("%s %s failed", request.method, request.path)
+            return (refusal or HttpError()).response()
 
     async def _check_and_respond(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         discover()

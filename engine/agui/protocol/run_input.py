@@ -55,8 +55,12 @@ def _check_counts(payload: Any) -> None:
             f"There are more than {limits.max_messages} messages: send the new ones only."
         )
     for message in _dicts(messages):
-        lists = [message.get(name) for name in ("content", "toolCalls", "tool_calls")]
-        if sum(len(parts) for parts in lists if isinstance(parts, list)) > MAX_PARTS:
+        count = 0
+        for name in ("content", "toolCalls", "tool_calls"):
+            parts = message.get(name)
+            if isinstance(parts, list):
+                count += len(parts)
+        if count > MAX_PARTS:
             raise Unprocessable(
                 f"A message has more than {MAX_PARTS} parts: its content and its tool calls."
             )

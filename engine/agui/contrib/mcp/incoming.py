@@ -19,7 +19,7 @@ MAX_MESSAGE_BYTES = 20_000_000
 MAX_VALUES = 50_000
 MAX_ITEMS = 1000
 """The parts of a result, or the items of a page of a list."""
-END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+END_OF_EVENT = re.compile(rb"(?>\r\n|\n|\r){2}")
 
 
 async def ask_plain(request: httpx2.Request) -> None:
@@ -56,26 +56,24 @@ class _Weighed(httpx2.AsyncByteStream):
                 event = bytes(received[: end.end()])
                 del received[: end.end()]
                 searched = 0
-                yield await _weighed(event)
+                yield await self._weigh(event)
             searched = len(received)
             if searched > MAX_MESSAGE_BYTES:
                 raise NotAllowed("The answer is too long.")
         if received:
-            yield await _weighed(bytes(received))
+            yield await self._weigh(bytes(received))
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
+    async def _weigh(self, message: bytes) -> bytes:
+        await parsed(_check, message, self._is_events)
+        return message
 
-async def _weighed(message: bytes) -> bytes:
-    await parsed(_check, message)
-    return message
 
-
-def _check(message: bytes) -> None:
+def _check(message: bytes, is_event: bool) -> None:
     """Raise NotAllowed for a message that would take long."""
-    lines = [line for line in message.splitlines() if line.startswith(b"data:")]
-    data = b"\n".join(line.removeprefix(b"data:") for line in lines) or message
+    data = _data_of(message) if is_event else message
     if len(message) > MAX_MESSAGE_BYTES or has_more_values(data, MAX_VALUES):
         raise NotAllowed("The answer is too large.")
     try:
@@ -86,3 +84,8 @@ def _check(message: bytes) -> None:
     for items in result.values() if isinstance(result, dict) else ():
         if isinstance(items, list) and len(items) > MAX_ITEMS:
             raise NotAllowed("The answer has too many parts.")
+
+
+def _data_of(event: bytes) -> bytes:
+    lines = event.splitlines()
+    return b"\n".join(line.removeprefix(b"data:") for line in lines if line.startswith(b"data:"))

@@ -22,8 +22,13 @@ def keys_for(purpose: str) -> list[str]:
     return list(keys)
 
 
+def codec_of(*keys: str) -> AESGCMRequestStateCodec:
+    """Return what encrypts with the first key, and reads what any of them has encrypted."""
+    return AESGCMRequestStateCodec(list(keys))
+
+
 def _codec() -> AESGCMRequestStateCodec:
-    return AESGCMRequestStateCodec(keys_for("agui.mcp.row"))
+    return codec_of(*keys_for("agui.mcp.row"))
 
 
 def seal(row_id: UUID, name: str, value: Any) -> str:

@@ -21,7 +21,7 @@ from agui import clock
 from agui.actor import name_of
 from agui.contrib.mcp.approvals import end_for_app
 from agui.contrib.oauth.consent import protected
-from agui.contrib.oauth.families import family_of_code, holding
+from agui.contrib.oauth.families import ending, family_of_code
 from agui.contrib.oauth.scopes import scopes
 
 
@@ -65,7 +65,7 @@ def revoke(user: Any, application_id: Any) -> None:
     renewing = get_refresh_token_model().objects.filter(**own, revoked__isnull=True)
     families = {family_of_code(code) for code in codes.values_list("code", flat=True)}
     families.update(renewing.values_list("token_family", flat=True))
-    with holding(families - {None}):
+    with ending(families - {None}):
         codes.delete()
         renewing.update(revoked=clock.now(), access_token=None)
         get_access_token_model().objects.filter(**own).delete()

@@ -5,7 +5,7 @@ exchanged for tokens gets the same tokens once more for some seconds, never othe
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
@@ -13,10 +13,10 @@ from uuid import UUID
 
 from django.db import router, transaction
 from django.http import HttpRequest
-from mcp.server.request_state import AESGCMRequestStateCodec
 from oauth2_provider.models import get_grant_model, get_refresh_token_model
 
 from agui import clock
+from agui.contrib.mcp.sealing import codec_of
 from agui.contrib.oauth.models import TokenFamily
 
 ASK_AGAIN_SECONDS = 30
@@ -51,7 +51,7 @@ def family_in(form: Any) -> UUID | None:
 
 
 @contextmanager
-def holding(families: Iterable[UUID]) -> Iterator[None]:
+def holding(families: Collection[UUID]) -> Iterator[None]:
     """Let nobody else exchange, revoke or end tokens of these families meanwhile."""
     with transaction.atomic(using=router.db_for_write(TokenFamily)):
         for family in sorted(families):
@@ -60,6 +60,14 @@ def holding(families: Iterable[UUID]) -> Iterator[None]:
             while not row.update(held_at=clock.now()):
                 TokenFamily.objects.bulk_create([TokenFamily(pk=family)], ignore_conflicts=True)
         yield
+
+
+@contextmanager
+def ending(families: Collection[UUID]) -> Iterator[None]:
+    """Do the same, and answer nothing again."""
+    with holding(families):
+        yield
+        TokenFamily.objects.filter(pk__in=families).update(answers=[])
 
 
 class Exchange:
@@ -74,7 +82,7 @@ class Exchange:
         sent = json.dumps([*proofs, request.headers.get("Authorization", "")])
         self.name = sha256(f"agui.oauth.name\n{sent}".encode()).hexdigest()
         key = sha256(f"agui.oauth.answer\n{sent}".encode()).hexdigest()
-        self._codec = AESGCMRequestStateCodec([key])
+        self._codec = codec_of(key)
 
     def answer(self) -> bytes | None:
         """Return what was answered to the same a moment ago."""

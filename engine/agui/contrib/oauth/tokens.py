@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from oauth2_provider.views import RevokeTokenView, TokenView
 
 from agui.contrib.oauth.addresses import resource_of
-from agui.contrib.oauth.families import Exchange, family_in, family_of_token, holding
+from agui.contrib.oauth.families import Exchange, ending, family_in, family_of_token, holding
 from agui.contrib.oauth.validator import HostViewMixin, has_zero_byte, repeated
 
 ZERO_BYTE = "A value has a zero byte."
@@ -48,7 +48,7 @@ class RevokeEndpoint(HostViewMixin, RevokeTokenView):
         if has_zero_byte(request.POST):
             return _error("invalid_request", ZERO_BYTE)
         family = family_of_token(request.POST.get("token", ""))
-        with holding([family] if family else []):
+        with ending([family] if family else []):
             response: HttpResponse = super().post(request, *args, **kwargs)
             return response
 
