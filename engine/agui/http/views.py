@@ -26,7 +26,7 @@ from agui.agents.endpoint import Endpoint
 from agui.agents.skills import SkillRegistry
 from agui.blocking.executor import owner, release_connections
 from agui.deps import AgentDeps
-from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, refusal_of
+from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, Unavailable, refusal_of
 from agui.events.frames import refusal
 from agui.http.auth import GetUser, authenticate, enforce_csrf
 from agui.http.bodies import MAX_OBJECT_BYTES, read_run_input
