@@ -192,8 +192,9 @@ def refusal_of(error: Exception) -> HttpError | None:
 
 def _refusal_of_rest(error: Any) -> HttpError:
     kind = KINDS.get(error.status_code, HttpError)
-    is_sentence = isinstance(error.detail, str)
-    refusal = kind(str(error.detail)) if is_sentence else kind(detail=error.detail)
+    refusal = kind(str(error.detail))
+    if not isinstance(error.detail, str):
+        refusal = kind(detail=error.detail)
     if kind is HttpError:
         refusal.status, refusal.code = HTTPStatus(error.status_code), error.default_code
     if wait := getattr(error, "wait", None):
