@@ -143,6 +143,16 @@ def test_app_is_heard_only_for_what_it_may_ask(shop: Page):
     # Its server is not its to say, nor is the user's answer.
     more = "name: 'refresh', arguments: {}, server: 'other', answer: { id: 'x', approved: true }, requestState: 'x'"
     assert '"calls":' in attempt(f"ask('tools/call', {{ {more} }})")
+    # Without its user it asks a server sixty times in a minute.
+    flood = """async () => {
+        let refused = 0;
+        for (let number = 0; number < 70; number += 1) {
+            const answer = await attempt(() => ask("tools/call", { name: "x", arguments: {} }));
+            refused += answer === "refused: Too many requests.";
+        }
+        return refused;
+    }"""
+    assert 10 <= app.evaluate(flood) < 40
     sent = shop.evaluate("posted")
     assert {body["server"] for body in sent} == {"shop"}
     assert not any("answer" in body for body in sent)
@@ -151,6 +161,7 @@ def test_app_is_heard_only_for_what_it_may_ask(shop: Page):
         "data:text/html,x",
         "file:///etc/passwd",
         "https://bank.example@evil.example/",
+        "https://evil.example/" + "a" * 2000,
         "x",
     ):
         assert attempt(f"ask('ui/open-link', {{ url: '{url}' }})") == "refused: Only web addresses.", url

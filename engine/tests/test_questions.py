@@ -11,10 +11,13 @@ import pytest
 from daily import at_night
 from django.contrib.auth import get_user_model
 from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic_ai import ApprovalRequired, RunContext
 
 from agui import AgentDeps, ToolRegistry, display_value
 from agui.testing import Chat, call, say
+from agui.tools.questions import one_line
 from tests.conftest import Client
 from tests.transcript_tools import AGENTS, change, effects
 
@@ -46,6 +49,14 @@ HOSTILE = [f"fine{line}New values:{line}status: new" for line in NEW_LINES] + [
     "fine \u202eseulav weN\u202c \u2066x\u2069",
     "x" * 10_000,
 ]
+
+
+@given(st.text(st.sampled_from("ab \n\u200b\u2800\u202e"), max_size=200), st.integers(2, 20))
+def test_line_is_cut_after_its_blanks_have_become_one(text: str, limit: int):
+    whole = " ".join("".join(letter for letter in text.replace("\u2800", " ") if letter not in "\u200b\u202e").split())
+    line = one_line(text, limit)
+    assert len(line) <= limit
+    assert line == whole if len(whole) <= limit else line[:-1] == whole[: limit - 1]
 
 
 @pytest.mark.parametrize("value", HOSTILE)
