@@ -143,7 +143,8 @@ def test_app_is_heard_only_for_what_it_may_ask(shop: Page):
     # Its server is not its to say, nor is the user's answer.
     more = "name: 'refresh', arguments: {}, server: 'other', answer: { id: 'x', approved: true }, requestState: 'x'"
     assert '"calls":' in attempt(f"ask('tools/call', {{ {more} }})")
-    # Without its user it asks a server sixty times in a minute.
+    # Without its user it asks a server sixty times in a minute. Each look at the page's clock is a tenth of a second.
+    shop.evaluate("() => { let now = performance.now(); performance.now = () => (now += 100); }")
     flood = """async () => {
         let refused = 0;
         for (let number = 0; number < 70; number += 1) {

@@ -404,17 +404,20 @@ async def test_long_result_of_a_tool_fails_its_call(
 
 def answer_of(asked: Any, **result: Any) -> str:
     """The answer to a call of whoami, or to a question for the tools."""
-    result = {"resultType": "complete", "structuredContent": {"result": "ada"}} | result
+    kind = {"ttlMs": 0, "cacheScope": "private"} if "tools" in result else {"structuredContent": {"result": "ada"}}
+    result = {"resultType": "complete", **kind, **result}
     return json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result})
 
 
 PART = {"type": "text", "text": "a"}
+TOOL = {"name": "whoami", "inputSchema": {"type": "object"}}
 HEAVY: dict[str, Any] = {
     "few": {"content": [PART] * 3},
+    "few tools": {"tools": [TOOL] * 3},
     "parts": {"content": [PART] * 20_000},
     "values": {"content": [], "structuredContent": {"result": "", **dict.fromkeys(map(str, range(20_000)), [0] * 20)}},
     "lists": {"content": [], "structuredContent": {"result": "", "lists": [[]] * 200_000}},
-    "tools": {"tools": [{"name": f"tool_{number}", "inputSchema": {}} for number in range(50_000)]},
+    "tools": {"tools": [TOOL] * 12_000},
 }
 
 
@@ -433,11 +436,12 @@ async def test_answer_of_many_parts_is_refused_before_it_is_built(
         # Not even a quotation mark in a comment hides them.
         return {"body": f': "\nevent: message\ndata: {answer}\n\n'.encode(), "content_type": "text/event-stream"}
 
-    remote.answer_method("tools/list" if kind == "tools" else "tools/call", body_of)
-    if kind == "tools":
+    is_list = kind.endswith("tools")
+    remote.answer_method("tools/list" if is_list else "tools/call", body_of)
+    if is_list:
         llm = project.script(say("Nothing."))
         await project.client.run("Who?")
-        assert llm.requests[0].tools == {}
+        assert [*llm.requests[0].tools] == (["shop_whoami"] if kind == "few tools" else [])
     else:
         told = str((await project.call("shop_whoami")).content)
         assert ("did not answer" in told) == (kind != "few"), told

@@ -35,7 +35,6 @@ MAX_RESULT_BYTES = 2_000_000
 MAX_LINES = 100
 TOO_LARGE = "The arguments are too large to be approved. Nothing was done."
 TOO_MANY = "Too many calls wait for the user's approval. Nothing was done."
-
 DISCONNECTED = "The user has ended the connection to the app. Nothing was done."
 
 

@@ -79,7 +79,7 @@ def _check(message: bytes, is_event: bool) -> None:
     try:
         payload = parse_json(data)
     except HttpError:
-        return  # It is for the library to say what is wrong with it.
+        return  # The library says what is wrong with it.
     result = payload.get("result") if isinstance(payload, dict) else None
     for items in result.values() if isinstance(result, dict) else ():
         if isinstance(items, list) and len(items) > MAX_ITEMS:

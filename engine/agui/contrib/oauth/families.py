@@ -73,7 +73,7 @@ def ending(families: Collection[UUID]) -> Iterator[None]:
 class Exchange:
     """What a client sends to get tokens. Its answer is kept, sealed under all that was sent.
 
-    Whoever has only the database can't read it; whoever lacks one of the proofs can't either.
+    A thief of the database can't read it, and neither can a client that lacks one of the proofs.
     """
 
     def __init__(self, request: HttpRequest, family: UUID) -> None:

@@ -45,7 +45,7 @@ def authorization_server(request: HttpRequest, path: str = "") -> HttpResponse:
     }
     if conf.part(OauthSettings).registration:
         document["registration_endpoint"] = url("register")
-    return _document(document)
+    return JsonResponse(document)
 
 
 @open_to_pages
@@ -70,8 +70,4 @@ def protected_resource(request: HttpRequest, path: str = "") -> HttpResponse:
     }
     if name:
         document["resource_name"] = name
-    return _document(document)
-
-
-def _document(document: dict[str, object]) -> HttpResponse:
     return JsonResponse(document)

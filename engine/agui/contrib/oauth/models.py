@@ -5,7 +5,7 @@ from django.utils import timezone
 class TokenFamily(models.Model):
     """The tokens that one code has given, and all that followed them.
 
-    Whoever exchanges, revokes or ends tokens of a family holds its row while they do so.
+    An exchange, a revocation and the end of a connection hold the row meanwhile (families.py).
     """
 
     id = models.UUIDField(
