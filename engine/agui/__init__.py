@@ -281,9 +281,19 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(_MODULES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _MODULES[name]
+    try:
+        return getattr(import_module(module), name)
+    except ImportError as error:
+        if name in __all__:
+            raise
+        part = module.removeprefix("agui.contrib.").partition(".")[0]
+        raise ImportError(
+            f"agui.{name} needs the packages of the part {part!r}: install agui-django[{part}]. "
+            f"({error})"
+        ) from error
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ from django.core.cache.backends.base import BaseCache
 from django.db import router
 
 from agui import conf, parts
-from agui.agents.keys import STAND_IN, missing_keys
+from agui.agents.keys import PART_OF_STAND_IN, STAND_IN, has_stand_in, missing_keys
 from agui.agents.prices import models_without_price
 from agui.lazy_import import LazyImport
 from agui.models import AbstractConversation, get_conversation_model
@@ -145,15 +145,24 @@ def check_parts(**kwargs: Any) -> list[checks.CheckMessage]:
 
 def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
     """Warn of missing keys with DEBUG. Without it, a missing key stops the server."""
-    if not settings.DEBUG:
-        return []
     model = conf.agent_model()
+    if model == STAND_IN and not has_stand_in():
+        return [
+            checks.Error(
+                f"AGENT_MODEL is {model!r}, a model of a part that is not in INSTALLED_APPS.",
+                hint=f"Add {PART_OF_STAND_IN!r} to INSTALLED_APPS, or name a language model, such "
+                "as openai:gpt-6.1-terra.",
+                id="agui.E017",
+            )
+        ]
     missing = " and ".join(missing_keys(model))
-    if not missing:
+    if not missing or not settings.DEBUG:
         return []
-    answering = f"the {STAND_IN} model answers"
+    answering = "the server does not start"
     if any(not missing_keys(name) for name in model.split(",")):
         answering = "the others answer"
+    elif has_stand_in():
+        answering = f"the {STAND_IN} model answers"
     return [
         checks.Warning(
             f"AGENT_MODEL is {model!r}, but {missing} is not set.",

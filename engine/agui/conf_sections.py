@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import Any, ClassVar, get_args
 
 from django.utils.module_loading import import_string
@@ -150,12 +151,24 @@ def explain(error: Any, model: type[Section]) -> str:
             model = section
             has_secrets |= section.has_secrets
     if is_unknown:
+        part = _part_with_key(keys)
+        if part:
+            return f"{name} belongs to the part {part!r}: add it to INSTALLED_APPS, or remove it."
         known_keys = ", ".join(field.upper() for field in model.model_fields)
         return f"{name} is not a setting. Remove it, or use one of: {known_keys}."
     problem = error["msg"].removeprefix("Value error, ")
     if has_secrets:
         return f"{name}: {problem}."
     return f"{name} = {error['input']!r}: {problem}."
+
+
+def _part_with_key(keys: list[str]) -> str | None:
+    """Name the part of the engine whose section this is. It is not in INSTALLED_APPS."""
+    [key, *others] = keys
+    name = f"agui.contrib.{key.lower()}"
+    if others or not key.isidentifier() or find_spec(name) is None:
+        return None
+    return name
 
 
 def _section_in(annotation: Any) -> type[Section] | None:

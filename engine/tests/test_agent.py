@@ -4,13 +4,14 @@ import sys
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from pydantic_ai import Agent
+from pydantic_ai import Agent, FunctionToolset, Tool
 from pydantic_ai.models.test import TestModel
 
-from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
+from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, build_agent
 from agui.agents.config import usage_limits
 from agui.agents.llm import resolve_model
-from tests.urls import view
+from agui.checks import check_model
+from tests.urls import registry, view
 
 a_model = TestModel(model_name="mine")
 a_config = AgentConfig()
@@ -67,6 +68,18 @@ def test_a_provider_without_a_key_is_played_by_the_demo_in_development_only(sett
         resolve_model("openai:gpt-5.2")
 
 
+def test_a_project_without_the_demo_is_told_what_it_needs(settings, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    settings.DEBUG = True
+    settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != "agui.contrib.demo"]
+    with pytest.raises(ImproperlyConfigured, match="needs OPENAI_API_KEY"):
+        resolve_model("openai:gpt-5.2")
+    with pytest.raises(ImproperlyConfigured, match=r"a model of the part 'agui.contrib.demo': add it"):
+        resolve_model("demo")
+    settings.AGENT_MODEL = "demo"
+    assert [message.id for message in check_model()] == ["agui.E017"]
+
+
 def test_the_environment_names_the_model_unless_the_config_does(settings):
     settings.AGENT_MODEL = "python:tests.test_agent.a_model"
     assert build_agent(ToolRegistry(), AgentConfig()).model is a_model
@@ -85,6 +98,36 @@ def factory(registry, config):
 def test_the_config_can_not_be_changed():
     with pytest.raises(AttributeError):
         AgentConfig().name = "other"
+
+
+@pytest.mark.parametrize(
+    ("option", "cure"),
+    [
+        ("tools", "register functions with @tool"),
+        ("system_prompt", "its name is instructions"),
+        ("prepare_tools", "PrepareTools"),
+        ("deps_type", "agui.AgentDeps"),
+        ("modle", "use one of instructions, model, models"),
+    ],
+)
+def test_an_option_of_another_agent_is_told_with_its_cure(option, cure):
+    with pytest.raises(TypeError, match=f"AgentConfig has no option '{option}'.*{cure}"):
+        AgentConfig(**{option: None})
+
+
+def test_two_tools_of_one_name_are_refused_when_the_agent_is_built():
+    mine = FunctionToolset([Tool(lambda: "mine", name="echo")], id="mine")
+    view = DjangoAGUIView(registry, AgentConfig(toolsets=[mine]))
+    with pytest.raises(ImproperlyConfigured, match=r"Two tools have the name 'echo'.*'tools'.*'mine'. Rename one"):
+        _ = view.agent
+
+
+def test_a_name_of_a_part_without_its_packages_is_told_with_its_cure(monkeypatch):
+    for name in [each for each in sys.modules if each.startswith("agui.contrib.drf_mcp.toolset")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "rest_framework_mcp", None)
+    with pytest.raises(ImportError, match=r"install agui-django\[drf_mcp\]"):
+        from agui import DrfMcpToolset  # noqa: F401
 
 
 def test_every_limit_of_a_run_is_a_setting(settings):

@@ -92,7 +92,7 @@ def test_its_settings_are_checked_with_the_others(office):
 
 def test_settings_of_a_part_that_is_gone_are_refused(settings):
     settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != "agui.contrib.voice"]
-    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['VOICE'\] is not a setting"):
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['VOICE'\] belongs to the part 'agui.contrib.voice'"):
         conf.load({"VOICE": {}})
 
 

@@ -3,8 +3,9 @@
 import dataclasses
 import datetime
 import enum
+import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import pytest
 from django.db.models import Model, QuerySet
@@ -207,6 +208,13 @@ def not_json(text: Model): ...
 def returns_queryset(text: str) -> QuerySet: ...
 
 
+class Row(TypedDict):
+    name: str
+
+
+def returns_rows(text: str) -> list[Row]: ...
+
+
 def only_for_type_checkers(price: "Decimal"): ...
 
 
@@ -225,6 +233,11 @@ def only_for_type_checkers(price: "Decimal"): ...
         (not_json, "has no JSON form", "use a str, a number"),
         (returns_queryset, "returns a type without a JSON form", "return a str, a list"),
         (only_for_type_checkers, "'Decimal' can't be found", "Import it at the top"),
+        *(
+            []
+            if sys.version_info >= (3, 12)
+            else [(returns_rows, "without a JSON form", "`typing_extensions.TypedDict`")]
+        ),
     ],
 )
 def test_what_a_model_could_not_call_is_refused_with_the_cure(fn, problem, cure):

@@ -74,6 +74,10 @@ AGENTS |= {
     "no tools of its own": lambda: (ToolRegistry(), {}),
     "a toolset has lookup": lambda: (urls.registry, {"toolsets": [looking_up("lookup")]}),
     "a prefixed toolset has my_lookup": lambda: (urls.registry, {"toolsets": [looking_up("lookup").prefixed("my")]}),
+    "two toolsets have my_lookup": lambda: (
+        ToolRegistry(),
+        {"toolsets": [looking_up("my_lookup"), looking_up("lookup").prefixed("my")]},
+    ),
     "reads its last messages only": lambda: (urls.registry, {"capabilities": [ProcessHistory(last_three)]}),
 }
 

@@ -15,7 +15,7 @@ from agui.agents.llm import resolve_model
 from agui.deps import AgentDeps
 from agui.tools.call import build_toolset
 from agui.tools.registry import ToolRegistry
-from agui.tools.toolset import Toolset, known_names
+from agui.tools.toolset import Toolset, check_names, known_names
 
 AgentFactoryFn = Callable[[ToolRegistry, AgentConfig], Agent[AgentDeps, Any]]
 """Builds the agent instead of `build_agent`, if AGUI["AGENT_FACTORY"] names it.
@@ -53,10 +53,12 @@ def collect_toolsets(
 ) -> list[AbstractToolset[AgentDeps]]:
     """Collect the tools of the registry, the configuration and the parts.
 
-    A part leaves out its own tool if the project has a tool of the same name.
+    A part leaves out its own tool if the project has a tool of the same name. Raises
+    ImproperlyConfigured if the project itself has two tools of one name.
     """
     own = build_toolset(registry)
     toolsets: list[AbstractToolset[AgentDeps]] = [own, *config.toolsets]
+    check_names(toolsets)
     names = known_names(toolsets)
     for part in parts.installed():
         added = part.toolsets(names)

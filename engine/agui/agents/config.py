@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel
 from pydantic_ai.capabilities import AgentCapability
@@ -23,6 +23,15 @@ DEFAULT_SYSTEM_PROMPT = (
     "runs. So don't refuse such a tool, and don't ask for permission in your answer. When a tool "
     "fails or is denied, say so plainly."
 )
+
+
+# What pydantic-ai's Agent calls otherwise, or has and an endpoint has not.
+CURES = {
+    "tools": "register functions with @tool(registry), or pass toolsets=[FunctionToolset(...)]",
+    "system_prompt": "its name is instructions",
+    "prepare_tools": "pass capabilities=[PrepareTools(...)]",
+    "deps_type": "tools get agui.AgentDeps, and state_type is the type of ctx.deps.state",
+}
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,14 @@ class AgentConfig:
     """
     audit_logger: AuditLogger | None = None
     """The recorder of this agent's tool calls; None is AGUI["AUDIT_LOGGER"]."""
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        for name in options:
+            if name not in cls.__dataclass_fields__:
+                known = ", ".join(cls.__dataclass_fields__)
+                cure = CURES.get(name, f"use one of {known}")
+                raise TypeError(f"AgentConfig has no option {name!r}: {cure}.")
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         if self.audit_logger is not None:

@@ -2,10 +2,13 @@
 
 import os
 
+from django.apps import apps
+
 from agui import conf
 
 STAND_IN = "demo"
-"""The model that answers for others while their keys are missing, if a part has it."""
+"""The model that answers for others while their keys are missing, if its part is installed."""
+PART_OF_STAND_IN = "agui.contrib.demo"
 
 # Where each provider looks for its key.
 PROVIDER_KEYS = {
@@ -23,6 +26,10 @@ def used_keys() -> list[str]:
     if not isinstance(model, str):
         return []
     return key_variables(model)
+
+
+def has_stand_in() -> bool:
+    return apps.is_installed(PART_OF_STAND_IN)
 
 
 def missing_keys(model: str) -> list[str]:

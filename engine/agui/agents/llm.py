@@ -24,7 +24,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.models import Model, infer_model
 
 from agui import parts
-from agui.agents.keys import STAND_IN, missing_keys
+from agui.agents.keys import PART_OF_STAND_IN, STAND_IN, has_stand_in, missing_keys
 from agui.errors import Unprocessable
 
 TOO_LONG = re.compile(
@@ -43,7 +43,7 @@ def resolve_model(model: Model | str) -> Model:
     a chain, with commas between the names, each model answers if the one before it can't.
 
     Raises ImproperlyConfigured with the cure. With DEBUG, models without their key are left out. If
-    no model has its key, STAND_IN answers and says so.
+    no model has its key, STAND_IN answers and says so, if its part is installed.
     """
     if isinstance(model, Model):
         return model
@@ -57,11 +57,12 @@ def resolve_model(model: Model | str) -> Model:
             f"AGENT_MODEL = {model!r} lacks a name beside a comma: add it or drop the comma."
         )
     missing = missing_keys(model)
-    if missing and not settings.DEBUG:
+    usable = [name for name in names if not missing_keys(name)]
+    if missing and not (settings.DEBUG and (usable or has_stand_in())):
         raise ImproperlyConfigured(
             f"AGENT_MODEL = {model!r} needs {' and '.join(missing)}: set it in the environment."
         )
-    chain = [_resolve(name) for name in names if not missing_keys(name)]
+    chain = [_resolve(name) for name in usable]
     if not chain:
         return _resolve(STAND_IN, f"{missing[0]} is not set, so {names[0]} can't answer yet.")
     if len(chain) == 1:
@@ -87,6 +88,11 @@ def _resolve(name: str, notice: str = "") -> Model:
             f"pydantic-ai-slim[ag-ui] in pyproject.toml, then `make setup`. ({error})"
         ) from error
     except (UserError, ValueError) as error:
+        if name == STAND_IN:
+            raise ImproperlyConfigured(
+                f"AGENT_MODEL = {name!r} is a model of the part {PART_OF_STAND_IN!r}: add it to "
+                "INSTALLED_APPS, or name a language model, such as openai:gpt-6.1-terra."
+            ) from error
         if ":" not in name:
             raise ImproperlyConfigured(
                 f"AGENT_MODEL = {name!r} can't be used: write the provider before it, as in "

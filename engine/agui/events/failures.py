@@ -30,6 +30,8 @@ from agui.models import Run
 
 MAX_CAUSE_CHARS = 1000
 MAX_FAILURES = 200
+# pydantic-ai's words for a tool of the client and one of the server that have one name.
+TOOL_OF_CLIENT = re.compile("AG-UI frontend tools.* conflicts with|conflicts with .*AG-UI frontend")
 SHORT_ID = re.compile("[0-9a-f]{8}")
 
 # What the status of a provider's answer means.
@@ -65,7 +67,7 @@ def error_code(error: BaseException, messages: Iterable[ModelMessage] = ()) -> s
         return error.code
     if isinstance(error, RunTimedOut):
         return "timeout"
-    if isinstance(error, UserError) and "name conflicts with existing tool" in str(error):
+    if isinstance(error, UserError) and TOOL_OF_CLIENT.search(str(error)):
         # `check_tool_names` can't see the tools of a toolset that only a run opens.
         return "tool_name_conflict"
     if isinstance(error, UsageLimitExceeded):

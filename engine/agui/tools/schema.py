@@ -234,9 +234,11 @@ def parse(spec: ToolSpec) -> Tool[Any]:
             "module, outside of TYPE_CHECKING: it is needed at run time."
         ) from error
     except UserWarning as error:
+        # pydantic's own words name the cure. pydantic-ai's warning does not repeat them.
+        reason = str(error.__context__ or error).splitlines()[0]
         raise TypeError(
             f"Tool {name!r} returns a type without a JSON form: return a str, a list, a dict, a "
-            f"dataclass or a pydantic model. ({error})"
+            f"dataclass or a pydantic model. ({reason})"
         ) from error
     except (PydanticUserError, UserError) as error:
         if spec.require_parameter_descriptions and "description" in str(error):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from pydantic_ai import FunctionToolset, RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
@@ -36,6 +37,23 @@ def known_names(toolsets: Iterable[AbstractToolset[Any]]) -> set[str]:
         elif isinstance(toolset, ListedToolset):
             names |= toolset.names
     return names
+
+
+def check_names(toolsets: Iterable[AbstractToolset[Any]]) -> None:
+    """Refuse two tools of one name, among those that are known before a run.
+
+    Raises ImproperlyConfigured.
+    """
+    labels: dict[str, str] = {}
+    for toolset in toolsets:
+        for name in known_names([toolset]):
+            if name in labels:
+                raise ImproperlyConfigured(
+                    f"Two tools have the name {name!r}: one of {labels[name]} and one of "
+                    f"{toolset.label}. Rename one, or write AgentConfig(toolsets=[....prefixed("
+                    '"shop")]).'
+                )
+            labels[name] = toolset.label
 
 
 class AsksAnew(WrapperToolset[Any]):
