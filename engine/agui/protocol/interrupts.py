@@ -140,7 +140,7 @@ class OpenInterrupt:
             # With an address of its own, the schema keeps its definitions: some clients show their
             # buttons only for answers without any.
             edited = {"$id": f"urn:agui:{self.call.tool_name}", **edited}
-        edited["properties"] = self._marked(edited.get("properties") or {})
+        edited["properties"] = self._filled(edited.get("properties") or {})
         properties["editedArgs"] = edited
         return {**APPROVAL_SCHEMA, "properties": properties}
 
@@ -150,14 +150,20 @@ class OpenInterrupt:
         editable = self.metadata.get(X_EDITABLE_KEY, True)
         return editable if isinstance(editable, bool | list) else True
 
-    def _marked(self, properties: dict[str, Any]) -> dict[str, Any]:
-        """Mark the arguments that the user may not change."""
-        if not isinstance(self.editable, list):
-            return properties
-        marked = dict(properties)
-        for name in properties.keys() - set(self.editable):
-            marked[name] = {**properties[name], "readOnly": True}
-        return marked
+    def _filled(self, properties: dict[str, Any]) -> dict[str, Any]:
+        """Give each argument its value as the default, and mark those that may not be changed.
+
+        A client that makes a form of any schema then begins with the arguments of the call.
+        """
+        given = self._input if self.edited is None else self.edited
+        filled = {}
+        for name, schema in properties.items():
+            filled[name] = dict(schema)
+            if name in given:
+                filled[name]["default"] = given[name]
+            if isinstance(self.editable, list) and name not in self.editable:
+                filled[name]["readOnly"] = True
+        return filled
 
     @property
     def expired(self) -> bool:
