@@ -147,6 +147,28 @@ async def test_document_of_the_servers_own_network_is_not_fetched(user: Any, mon
     assert not connected
 
 
+@pytest.mark.parametrize("hosts", [None, ["claude.ai"]])
+@pytest.mark.parametrize(
+    "client_id",
+    [
+        "https://[::1",
+        "https://a:b/c",
+        "https://a..b/c",
+        "https://.a/c",
+        f"https://{'a' * 300}.com/c",
+        "https://\u202e.example/c",
+        "x" * 5000,
+    ],
+)
+async def test_odd_id_is_refused_without_a_traceback(
+    user: Any, settings: Any, monkeypatch: Any, caplog: Any, client_id: str, hosts: Any
+):
+    monkeypatch.undo()
+    settings.AGUI = {**settings.AGUI, "OAUTH": {"CLIENT_HOSTS": hosts}}
+    assert (await Host(user, client_id).ask()).status_code == 400
+    assert not any(record.exc_info for record in caplog.records)
+
+
 async def test_strangers_make_the_server_fetch_nothing(user: Any, fetched: list[str]):
     host = Host(user)
     assert (await host.http.get(host.question())).status_code == 302

@@ -101,14 +101,22 @@ class AllowedDocument:
         hosts = conf.part(OauthSettings).client_hosts
         if hosts is None:
             return True
-        return validate_host(urlsplit(client_id).hostname or "", hosts)
+        try:
+            host = urlsplit(client_id).hostname or ""
+        except ValueError:
+            return False
+        return validate_host(host, hosts)
 
 
 class DocumentFetcher(SafeMetadataFetcher):
     """Reads of a document what counts for this server, and leaves out the rest."""
 
     def fetch(self, client_id: str) -> tuple[dict[str, Any], int]:
-        document, max_age = super().fetch(client_id)
+        try:
+            document, max_age = super().fetch(client_id)
+        except ValueError as error:
+            # An id that is no address. The toolkit would log a traceback.
+            raise CIMDError(str(error)) from error
         return self.adapt(document), max_age
 
     def adapt(self, document: dict[str, Any]) -> dict[str, Any]:
