@@ -1,7 +1,8 @@
 """What the app of another server may do: what its server declares, and what the project allows.
 
 The policy is a header of the frame around the app, which a document inside can only narrow. Without
-a word from both sides an app has no network at all.
+a word from both sides an app can request nothing. No directive holds back WebRTC and connections
+that a browser opens in advance: mcp-apps.md says what that means.
 """
 
 import re
