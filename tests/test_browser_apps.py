@@ -115,7 +115,7 @@ def test_no_means_no(shop: Page):
     assert '"calls":' in app.evaluate("ask('tools/call', { name: 'refresh', arguments: {} })")
 
 
-# --- What an app can't do: more is in test_browser_escapes.py
+# --- What an app can't do: more is in test_browser_escapes.py, and what the server refuses in engine/tests
 
 
 def test_app_is_heard_only_for_what_it_may_ask(shop: Page):
@@ -124,25 +124,11 @@ def test_app_is_heard_only_for_what_it_may_ask(shop: Page):
     def attempt(action: str) -> str:
         return app.evaluate(f"() => attempt(() => {action})")
 
-    none = "refused: This tool is not for apps."
-    for name in ("secrets", "shop_refresh", "delete_finished_tasks", "other_add", "", "__proto__"):
-        assert attempt(f"ask('tools/call', {{ name: {name!r}, arguments: {{}} }})") == none, name
-    for method in (
-        "resources/list",
-        "tools/list",
-        "sampling/createMessage",
-        "constructor",
-        "__proto__",
-        "ui/download-file",
-    ):
-        assert attempt(f"ask('{method}')") == "refused: Unknown method.", method
-    for uri in ("file:///etc/shop.conf", "https://evil.example/", "", "ui:/x"):
-        refused = "refused: An app reads what its server offers to apps, and nothing else."
-        assert attempt(f"ask('resources/read', {{ uri: '{uri}' }})") == refused, uri
+    assert attempt("ask('tools/call', { name: 'secrets', arguments: {} })") == "refused: This tool is not for apps."
+    assert attempt("ask('resources/list')") == "refused: Unknown method."
+    refused = "refused: An app reads what its server offers to apps, and nothing else."
+    assert attempt("ask('resources/read', { uri: 'file:///etc/shop.conf' })") == refused
     assert '{\\"a\\": 1}' in attempt("ask('resources/read', { uri: 'ui://shop/data.json' })")
-    # Its server is not its to say, nor is the user's answer.
-    more = "name: 'refresh', arguments: {}, server: 'other', answer: { id: 'x', approved: true }, requestState: 'x'"
-    assert '"calls":' in attempt(f"ask('tools/call', {{ {more} }})")
     # Without its user it asks a server sixty times in a minute. Each look at the page's clock is a tenth of a second.
     shop.evaluate("() => { let now = performance.now(); performance.now = () => (now += 100); }")
     flood = """async () => {
@@ -154,44 +140,17 @@ def test_app_is_heard_only_for_what_it_may_ask(shop: Page):
         return refused;
     }"""
     assert 10 <= app.evaluate(flood) < 40
-    sent = shop.evaluate("posted")
-    assert {body["server"] for body in sent} == {"shop"}
-    assert not any("answer" in body for body in sent)
-    for url in (
-        "javascript:alert(1)",
-        "data:text/html,x",
-        "file:///etc/passwd",
-        "https://bank.example@evil.example/",
-        "https://evil.example/" + "a" * 2000,
-        "x",
-    ):
+    for url in ("data:text/html,x", "https://evil.example/" + "a" * 2000, "x"):
         assert attempt(f"ask('ui/open-link', {{ url: '{url}' }})") == "refused: Only web addresses.", url
-    for content in (
-        "[]",
-        "[{ type: 'image' }]",
-        "[{ type: 'text', text: ' ' }]",
-        "[{ type: 'text', text: 'x'.repeat(4001) }]",
-    ):
+    for content in ("[]", "[{ type: 'image' }]", "[{ type: 'text', text: ' ' }]"):
         assert attempt(f"ask('ui/message', {{ content: {content} }})") == "refused: A message is a text.", content
     assert attempt("ask('ui/request-display-mode', { mode: 'fullscreen' })") == '{"mode":"inline"}'
-    # The page's own messages are not the app's.
-    count = len(sent)
-    message = {"jsonrpc": "2.0", "id": 98, "method": "tools/call", "params": {"name": "refresh", "arguments": {}}}
-    shop.evaluate("message => postMessage(message, '*')", message)
-    shop.frame_locator(".activity iframe").locator("body").evaluate(
-        "(_, message) => postMessage(message, '*')", message
-    )
     assert attempt("ask('ping')") == "{}"
-    assert shop.evaluate("posted.length") == count
     expect(question(shop)).to_have_count(0)
     expect(shop.locator(".user")).to_have_count(1)
-
-
-def test_address_of_an_app_is_no_page(shop: Page):
-    shown(shop)
+    # Its address is no page.
     [address] = [frame.url for frame in shop.frames if "/mcp/apps/" in frame.url]
-    page = shop.context.new_page()
-    assert page.goto(address).status == 404
+    assert shop.context.new_page().goto(address).status == 404
 
 
 # --- Apps that others have written

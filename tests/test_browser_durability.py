@@ -174,17 +174,6 @@ def test_run_is_followed_through_sleep_and_a_time_without_network(new_page, scri
     proxy.close()
 
 
-def test_message_that_was_lost_is_sent_once(chat):
-    chat.context.set_offline(True)
-    say(chat, "list tasks")
-    expect(chat.get_by_role("alert")).to_contain_text("connection to the server was lost")
-    chat.context.set_offline(False)
-    expect(chat.locator(".assistant").first).to_be_visible()
-    finished(chat)
-    expect(chat.get_by_role("alert")).to_have_count(0)
-    assert stored_texts(chat, "user") == ["list tasks"]
-
-
 # --- Other tabs
 
 

@@ -19,7 +19,6 @@ from pages import (
     say,
     stored,
     stored_texts,
-    thread_id,
 )
 
 pytestmark = pytest.mark.browser
@@ -81,7 +80,7 @@ def judged(page: Page) -> list:
     return list(stored(page)["feedback"].values())
 
 
-def test_feedback_is_kept_and_seen_in_the_admin(scripted):
+def test_feedback_is_kept(scripted):
     ask(scripted, "judge me")
     good, bad = button(scripted, "Good answer"), button(scripted, "Bad answer")
     with scripted.expect_response("**/feedback/"):
@@ -95,12 +94,6 @@ def test_feedback_is_kept_and_seen_in_the_admin(scripted):
     scripted.reload()
     expect(bad).to_have_attribute("aria-pressed", "true")
     assert judged(scripted) == [{"value": -1, "comment": "Not a word of it is <b>true</b>"}]
-    thread = thread_id(scripted)
-    scripted.goto(f"{origin(scripted)}/admin/agui_feedback/feedback/?q={thread}")
-    row = scripted.locator("#result_list tbody tr")
-    expect(row).to_contain_text("Not a word of it is <b>true</b>")
-    row.get_by_role("link", name="judge me").click()
-    expect(scripted.get_by_text(thread)).to_be_visible()
 
 
 @pytest.mark.nightly

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from pages import PHONE, Page, expect, hear, message_box, new_chat, sign_in, thread_id
+from pages import PHONE, Page, expect, hear, message_box, new_chat, thread_id
 from servers import LiveProject
 
 pytestmark = pytest.mark.browser
@@ -172,14 +172,3 @@ def test_chat_on_another_page_goes_back_and_does_not_cover_the_next_page(open_pa
     page.goto(site.url + "/admin/users/user/")
     expect(launcher).to_be_visible()
     expect(message_box(page)).to_be_hidden()
-
-
-def test_after_a_wrong_password_the_user_goes_on_with_the_password(new_page, site):
-    page = new_page(site.url)
-    page.get_by_label("Username").fill(site.username)
-    page.get_by_label("Password").fill("wrong")
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_be_visible()
-    expect(page.get_by_label("Password")).to_be_focused()
-    expect(page.get_by_label("Username")).to_have_value(site.username)
-    sign_in(page, site)

@@ -107,29 +107,6 @@ def test_page_is_light_in_use(new_page, site):
 
 
 @pytest.mark.nightly
-def test_production_loads_nothing_that_may_be_stale(new_page, site, collected):
-    """Every file is named after its content, those that are imported on demand included, and kept for ever."""
-    page = new_page()
-    responses = []
-    page.on("response", lambda response: responses.append(response) if "/static/" in response.url else None)
-    page.goto(site.url)
-    sign_in(page, site)
-    read_an_answer(page)
-    message_box(page).press_sequentially("/")
-    expect(page.get_by_role("option").first).to_be_visible()
-    message_box(page).fill("")
-    page.get_by_role("button", name="Conversations", exact=True).click()
-    expect(page.get_by_role("searchbox")).to_be_visible()
-    names = {response.url.split("/static/")[1] for response in responses}
-    assert names <= set(collected.values())
-    assert {collected[f"agui/{name}.js"] for name in ("agui-chat", "composer/palette", "threads/drawer")} <= names
-    assert collected["agui/dom/elements.js"] not in names  # it came with what is always loaded
-    for response in responses:
-        assert "immutable" in response.headers["cache-control"], response.url
-        assert "max-age=315360000" in response.headers["cache-control"], response.url
-
-
-@pytest.mark.nightly
 def test_collected_modules_import_nothing_that_may_be_stale(site, collected, tmp_path: Path):
     node = shutil.which("node")
     folders = {folder.name for folder in page_folders(site.path / "agui")}

@@ -11,7 +11,6 @@ from pages import Browser, launch_firefox
 from playwright.sync_api import Playwright
 from test_browser_apps import (
     shop,
-    test_address_of_an_app_is_no_page,
     test_app_is_heard_only_for_what_it_may_ask,
     test_no_means_no,
 )
