@@ -299,11 +299,6 @@ def test_all_parts_come_and_go_in_a_project_without_base_dir(shop):
     assert changed_lines(shop, ":!pyproject.toml") <= 15
     installed(shop, "--remove")
     assert git(shop, "status", "--short") == ""
-    installed(shop, "--parts", "everything")
-    said = manage(shop, "agentify", "auth.Group")
-    assert "assistant/tools_group.py: written." in said
-    assert "Add this to" not in said
-    assert "list_groups" in manage(shop, "shell", "-c", "from assistant.agent import registry; print(*registry)")
 
 
 def test_removing_keeps_what_was_changed_elsewhere_and_refuses_the_rest(shop):
@@ -328,15 +323,8 @@ DATABASES["chats"] = {"ENGINE": "django.db.backends.sqlite3", "NAME": BASE_DIR /
 DATABASE_ROUTERS = ["shop.routers.Chats"]
 """
 CHATS = """class Chats:
-    labels = ("admin", "agui", "assistant", "auth", "contenttypes", "sessions")
-
-    def db_for_read(self, model, **hints):
-        return "chats" if model._meta.app_label.startswith(self.labels) else None
-
-    db_for_write = db_for_read
-
     def allow_migrate(self, db, app_label, **hints):
-        return (db == "chats") == app_label.startswith(self.labels)
+        return (db == "chats") == app_label.startswith(("agui", "assistant"))
 """
 TRACES = """from django.contrib.auth import get_user_model
 from assistant.models import Conversation as Thread
@@ -426,7 +414,7 @@ def test_nothing_is_removed_that_other_code_needs(shop):
 # --- An older engine
 
 
-def make_older(shop: Path, form: str = "package") -> None:
+def make_older(shop: Path, form: str) -> None:
     """Let what is there be of another version, in its file and in what the installer has recorded."""
     if form == "source":
         (shop / "agui/money.py").unlink()
@@ -449,13 +437,14 @@ def make_older(shop: Path, form: str = "package") -> None:
         path.write_text(text.replace(f"=={version}", "==0.0.1").replace(f"-{version}-", "-0.0.1-"))
 
 
-def test_an_older_package_is_replaced_and_the_assistant_is_not(shop):
+@pytest.mark.parametrize("form", ["package", *at_night("source")], indirect=True)
+def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop, form):
     (shop / "pyproject.toml").write_text(PROJECT_TOML)
     commit(shop)
-    installed(shop)
+    installed(shop, "--engine", form)
     commit(shop)
     version = source.version()
-    make_older(shop)
+    make_older(shop, form)
     (shop / "assistant/tools.py").write_text("# mine\n")
     plan = installed(shop, "--dry-run")
     assert f"replace     the engine by version {version}\n" in plan
@@ -467,27 +456,6 @@ def test_an_older_package_is_replaced_and_the_assistant_is_not(shop):
     git(shop, "checkout", "-q", "--", "assistant")
     installed(shop, "--remove")
     assert git(shop, "diff", "--stat", "HEAD~") == ""
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("form", ["package", "source"], indirect=True)
-def test_an_upgrade_that_fails_leaves_the_older_engine(shop, form):
-    (shop / "pyproject.toml").write_text(PROJECT_TOML)
-    installed(shop, "--engine", form)
-    commit(shop)
-    if form == "source":
-        append(shop / "agui/money.py", "# mine\n")
-        assert "was changed since the installation" in refusal(shop)
-        git(shop, "checkout", "-q", "--", "agui")
-    make_older(shop, form)
-    commit(shop)
-    # Larger files can't be written, as on a disk that is full.
-    assert "File too large" in refusal(shop, prefix=["bash", "-c", 'ulimit -f 16; exec "$@"', "bash"])
-    left = git(shop, "status", "--short", "--ignored", "--", ".", ":!.venv", ":!*__pycache__*")
-    assert left == ""
-    assert "The agent is of version" in installed(shop)
-    git(shop, "add", "--all")
-    assert git(shop, "diff", "--cached", "--stat", "HEAD~") == ""
 
 
 @pytest.mark.nightly
@@ -596,12 +564,6 @@ def ask(client: Client, text: str, **changes: object) -> list[dict]:
         return list(events(response))
 
 
-def tokens_of(client: Client) -> int:
-    """What the tool tells of the user's tokens."""
-    [result] = [event for event in ask(client, "who_am_i") if event["type"] == "TOOL_CALL_RESULT"]
-    return json.loads(result["content"])["api_tokens"]
-
-
 @pytest.mark.nightly
 def test_an_agent_answers_under_the_projects_own_login(shop):
     project, name = split_settings(shop), "ada@example.com"
@@ -621,15 +583,6 @@ def test_an_agent_answers_under_the_projects_own_login(shop):
         answer = ask(client, "who_am_i")
         assert answer[-1]["type"] == "RUN_FINISHED"
         assert name in text_of(answer)
-
-        thread = "revoke"
-        asked = ask(client, "revoke_my_tokens", threadId=thread)
-        [interrupt] = asked[-1]["outcome"]["interrupts"]
-        assert tokens_of(client) == 1
-        resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}]
-        done = ask(client, "", threadId=thread, messages=[], resume=resume)
-        assert done[-1]["type"] == "RUN_FINISHED"
-        assert tokens_of(client) == 0
 
 
 @pytest.mark.nightly
@@ -783,6 +736,11 @@ def package_elsewhere(project: Path) -> None:
     (project / "vendor").symlink_to(project.parent / "elsewhere")
 
 
+def changed_source(project: Path) -> None:
+    installed(project, "--engine", "source")
+    append(project / "agui/money.py", "# mine\n")
+
+
 def part_in_use(project: Path) -> None:
     installed(project, "--parts", "agentify,mcp")
     manage(project, "agentify", "auth.Group")
@@ -828,6 +786,7 @@ def part_taken_back(project: Path) -> None:
             ),
             (changed({source.wheel()[0]: "mine"}), "exists already", []),
             (installed, "Remove the agent, and install it again", ["--engine", "source"]),
+            (changed_source, "agui was changed since the installation: an upgrade would lose that.", []),
             (part_in_use, "assistant/tests/test_tools_group.py uses the part 'agentify': ", ["--parts", "mcp"]),
             (part_taken_back, "take 'agui.contrib.mcp' out of INSTALLED_APPS again", ["--parts", "mcp"]),
         ),

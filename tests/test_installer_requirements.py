@@ -156,6 +156,8 @@ PDM_ARRAY = PDM.replace("distribution = false", "source = []")
 POETRY_1 = '[tool.poetry.dependencies]\ndjango = "^5.2"\n'
 
 
+# uv keeps the folders that it looks in.
+OF_UV = "\n[tool.uv]\nfind-links = {}\ndev-dependencies = []\n"
 VENDORED = 'agui-django = {path = "vendor/agui_django-0.1.0-py3-none-any.whl"'
 OF_PDM = """[[tool.pdm.source]]
 type = "find_links"
@@ -168,15 +170,19 @@ def wheel_of(root: Path, version: str = "0.1.0") -> Path:
     return root / f"vendor/agui_django-{version}-py3-none-any.whl"
 
 
-def added(path: Path, text: str) -> str:
-    return requirement_files.add(path, text, ENGINE, wheel_of(path.parent))
+def added(path: Path, text: str, root: Path | None = None) -> str:
+    return requirement_files.add(path, text, ENGINE, wheel_of(root or path.parent))
 
 
 @pytest.mark.parametrize(
     ("name", "text", "lines"),
     [
         ("requirements.txt", "django\n", "--find-links vendor\nagui-django[admin,redis]==0.1.0\n"),
+        # The folder is named as seen from the file.
+        ("reqs/base.in", "django\n", "--find-links ../vendor\nagui-django[admin,redis]==0.1.0\n"),
+        ("my reqs/all.txt", "django\r\n", "--find-links ../vendor\r\nagui-django[admin,redis]==0.1.0\r\n"),
         ("pyproject.toml", EDITED["pyproject.toml"], '\n[tool.uv]\nfind-links = ["vendor"]\n'),
+        ("pyproject.toml", EDITED["pyproject.toml"] + OF_UV.format('["wheels"]'), OF_UV.format('["wheels", "vendor"]')),
         ("pyproject.toml", POETRY_2, f"\n[tool.poetry.dependencies]\n{VENDORED}}}\n"),
         *rows_at_night(
             ("pyproject.toml", PDM, OF_PDM),
@@ -188,11 +194,11 @@ def added(path: Path, text: str) -> str:
 def test_each_tool_is_told_where_the_package_is(tmp_path, name, text, lines):
     """pip, uv, pip-compile, Poetry and Pipenv were seen to find it in what these files say."""
     path, newer = tmp_path / name, "agui-django[admin,mcp,redis]==0.2"
-    after = added(path, text)
-    path.write_text(after)
+    after = added(path, text, tmp_path)
+    write(tmp_path, {name: after})
     assert after.endswith(lines)
     assert "agui-django" in requirement_files.listed(path)
-    assert added(path, after) == after
+    assert added(path, after, tmp_path) == after
     # What was added is taken back, also when its owner has added something below.
     assert changes.undo(f"{after}# mine\n", changes.hunks(text, after)) == f"{text}# mine\n"
     # Another version takes its place, whatever has been written around it meanwhile.
@@ -207,17 +213,6 @@ def test_each_tool_is_told_where_the_package_is(tmp_path, name, text, lines):
     assert (wheel.name in renewed) == ("path = " in renewed)
     assert requirement_files.renew(path, renewed, newer, wheel) == renewed
     assert requirement_files.renew(path, text, newer, wheel) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "lines"),
-    [
-        ("requirements/base.in", "django", "\n--find-links ../vendor\nagui-django[admin,redis]==0.1.0\n"),
-        ("my reqs/all.txt", "django\r\n", "--find-links ../vendor\r\nagui-django[admin,redis]==0.1.0\r\n"),
-    ],
-)
-def test_the_folder_is_named_as_seen_from_the_file(tmp_path, name, text, lines):
-    assert requirement_files.add(tmp_path / name, text, ENGINE, wheel_of(tmp_path)) == text + lines
 
 
 @pytest.mark.parametrize("text", [POETRY_1, EDITED["Pipfile"]])
@@ -251,12 +246,6 @@ def test_a_file_without_a_last_line_end_is_given_back_with_what_was_added_below(
     assert changes.undo(after, pairs) == before
     assert changes.undo(f"{after}redis{end}", pairs) == f"{before}{end}redis{end}"
     assert changes.undo(after.replace("celery", "kombu"), pairs) in (None, before.replace("celery", "kombu"))
-
-
-def test_uv_keeps_the_folders_that_it_looks_in(tmp_path):
-    text = EDITED["pyproject.toml"] + '\n[tool.uv]\nfind-links = ["wheels"]\ndev-dependencies = []\n'
-    read = tomllib.loads(added(tmp_path / "pyproject.toml", text))
-    assert read["tool"]["uv"] == {"find-links": ["wheels", "vendor"], "dev-dependencies": []}
 
 
 WORKSPACE = '[tool.uv.workspace]\nmembers = ["**/sh[aeiou]p"]\nexclude = ["old/*"]\n'

@@ -196,14 +196,7 @@ def newer(template: Path, tmp_path: Path) -> Path:
 
 
 REQUIRED = "agui-django[admin,attachments,bundle]"
-OWN = [
-    "assistant/tools.py",
-    "assistant/models.py",
-    "config/settings.py",
-    "config/urls.py",
-    "users/models.py",
-    "Makefile",
-]
+OWN = ["assistant/tools.py", "config/settings.py", "config/urls.py", "users/models.py", "Makefile"]
 MAKE_A_THREAD = """
 from django.contrib.auth import get_user_model
 from assistant.models import Conversation
@@ -261,16 +254,6 @@ def test_an_upgrade_tells_that_changes_of_the_engine_were_replaced(bake_furnishe
     upgrade()
     commit(project)
     assert upgrade() == f"The engine is now {VERSION}.\n"
-
-
-@pytest.mark.nightly
-def test_another_package_of_the_same_version_is_installed(packaged: Path, template: Path, tmp_path: Path):
-    """As between two commits of the template: uv keeps what it has installed by name and version."""
-    shutil.copytree(template, tmp_path / "later")
-    for mark in ("ONCE", "TWICE"):
-        append(tmp_path / "later/engine/agui/money.py", f"\n{mark} = True\n")
-        make(packaged, "upgrade", f"FROM={tmp_path / 'later'}")
-        assert python(packaged, f"from agui import money; print(money.{mark})") == "True"
 
 
 @pytest.mark.parametrize("in_use", ["source"], indirect=True)
