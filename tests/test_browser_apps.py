@@ -45,9 +45,6 @@ def test_app_is_drawn_and_what_it_asks_for_is_asked(shop: Page):
     app.evaluate("() => { window.answer = ask('tools/call', { name: 'cancel', arguments: { number: 7 } }); }")
     expect(question(shop)).to_contain_text("The app of “shop” asks:")
     expect(question(shop).locator("pre")).to_have_text('Run "Shop cancel"?\nnumber: 7')
-    # A second question has to wait for the first one.
-    link = "ask('ui/open-link', { url: 'https://example.com/a' })"
-    assert app.evaluate(link) == "refused: The user has not allowed this."
     button = question(shop).get_by_role("button", name="Allow", exact=True)
     expect(button).to_be_enabled()
     button.focus()
@@ -66,7 +63,7 @@ def test_app_is_drawn_and_what_it_asks_for_is_asked(shop: Page):
     assert app.evaluate("answer") == "{}"
     expect(shop.locator(".assistant").last).to_contain_text("I read: 'Thank you'")
     shop.context.route("https://example.com/**", lambda route: route.fulfill(body="elsewhere"))
-    app.evaluate(f"() => {{ window.answer = {link}; }}")
+    app.evaluate("() => { window.answer = ask('ui/open-link', { url: 'https://example.com/a' }); }")
     expect(question(shop).locator("pre")).to_have_text("https://example.com/a")
     shop.evaluate("""() => {
         const open = window.open;

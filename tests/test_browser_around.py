@@ -3,6 +3,7 @@
 import pytest
 from page_events import FINISHED, begun_text, failed, show_answer
 from pages import Page, drawn, expect, finished, hear, message_box, new_chat, open_stream, thread_id
+from test_browser_look import SELECT
 
 pytestmark = pytest.mark.browser
 
@@ -21,14 +22,6 @@ VOICE = """() => { window.said = []; window.speaking = false;
 speechSynthesis.speak = ({ text, lang }) => { said.push([lang, text]); speaking = true; };
 speechSynthesis.cancel = () => { speaking = false; };
 Object.defineProperty(speechSynthesis, "speaking", { get: () => speaking });
-}"""
-SELECT = """() => {
-    const root = document.querySelector("agui-chat").shadowRoot;
-    const range = document.createRange();
-    range.selectNodeContents(root.querySelector(".assistant .prose p"));
-    getSelection().removeAllRanges();
-    getSelection().addRange(range);
-    root.querySelector(".log").dispatchEvent(new PointerEvent("pointerup", { bubbles: true }));
 }"""
 
 

@@ -64,28 +64,6 @@ def test_what_tells_of_a_lost_network_comes_before_the_focus_even_if_the_style_w
         chat.clock.fast_forward("01:00")
 
 
-def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_what_reads_markdown(chat):
-    names = asked(chat, "entities")
-    hear(chat, "say &amp; and &lt;")
-    assert names == []
-    chat.evaluate(
-        """async () => {
-            const { MarkdownView } = await import("/static/agui/markdown/view.js");
-            const view = new MarkdownView({ copy: "Copy", copied: "Copied", copyFailed: "No" });
-            view.element.id = "names";
-            document.body.append(view.element);
-            view.update("Gr&uuml;&szlig;e &rarr; &nosuchname; `&uuml;`", true);
-        }"""
-    )
-    expect(chat.locator("#names")).to_have_text("Grüße → &nosuchname; &uuml;")
-    assert len(names) == 1
-    chat.route("**/markdown/nodes*.js*", lambda route: route.abort())
-    chat.reload()
-    hear(chat, "list tasks")
-    expect(chat.locator(".prose.plain").first).to_contain_text("`list_tasks`")
-    expect(chat.locator(".prose code")).to_have_count(0)
-
-
 SHOW = """async (text) => {
     const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown/view.js");
     await loadMarkdown(() => import("/static/agui/messages/reading.js"));
@@ -94,6 +72,20 @@ SHOW = """async (text) => {
     document.body.append(view.element);
     view.update(text);
 }"""
+
+
+def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_what_reads_markdown(chat):
+    names = asked(chat, "entities")
+    hear(chat, "say &amp; and &lt;")
+    assert names == []
+    chat.evaluate(SHOW, "Gr&uuml;&szlig;e &rarr; &nosuchname; `&uuml;`")
+    expect(chat.locator(".shown")).to_have_text("Grüße → &nosuchname; &uuml;")
+    assert len(names) == 1
+    chat.route("**/markdown/nodes*.js*", lambda route: route.abort())
+    chat.reload()
+    hear(chat, "list tasks")
+    expect(chat.locator(".prose.plain").first).to_contain_text("`list_tasks`")
+    expect(chat.locator(".prose code")).to_have_count(0)
 
 
 def test_shapes_are_loaded_with_the_first_text_that_has_their_signs(chat):

@@ -242,12 +242,7 @@ def keep_messages(page: Page) -> dict:
         if route.request.method != "POST":
             return route.fulfill(json=server)
         sent = route.request.post_data_json
-        row = {
-            "message_id": sent["message"]["id"],
-            "message": sent["message"],
-            "mode": sent["mode"],
-            "state": "waiting",
-        }
+        row = sent | {"message_id": sent["message"]["id"], "state": "waiting"}
         server["messages"] = [*server["messages"], row]
         return route.fulfill(status=202, json=row | stand)
 
@@ -427,12 +422,8 @@ ORDER = {
     "patch": f"@@ -1 +1 @@\n-{LONG * 4}\n+new",
 }
 SEVERAL = [
-    {
-        "id": f"s{number}",
-        "toolCallId": f"s{number}",
-        "message": f"Order {number}? {LONG}",
-        "metadata": {"toolName": "order", "x-destructive": number == 1, "arguments": json.dumps(ORDER)},
-    }
+    {"id": f"s{number}", "toolCallId": f"s{number}", "message": f"Order {number}? {LONG}"}
+    | {"metadata": {"toolName": "order", "x-destructive": number == 1, "arguments": json.dumps(ORDER)}}
     for number in range(3)
 ]
 
@@ -512,10 +503,11 @@ def voice(page: Page) -> Iterator[tuple[str, str]]:
 
 def stored(page: Page, url: str) -> Iterator[tuple[str, str]]:
     """A thread as the server has it: what can be done with its messages, and with the list."""
-    rows = enumerate([LONG, "مهام الأسبوع", "Short"])
-    kept = [{"thread_id": f"t{n}", "title": title, "unread": n == 1, "waiting": n == 2} for n, title in rows]
-    # Each is a year older than the one before.
-    threads = [row | {"preview": "", "updated_at": f"{2026 - n}-01-02T10:00:00Z"} for n, row in enumerate(kept)]
+    threads = [
+        {"thread_id": f"t{n}", "title": title, "preview": "", "updated_at": f"{2026 - n}-01-02T10:00:00Z"}
+        | {"unread": n == 1, "waiting": n == 2}
+        for n, title in enumerate([LONG, "مهام الأسبوع", "Short"])
+    ]
     found = {"excerpt": f"Good day, {LONG}, and good night.", "message_id": "a"}
 
     def list_threads(route: Route) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, element_modules, npm_install, page_folders
 from page_costs import IDLE, answer, open_thread, settle, stream
-from pages import Page, Response, expect, hear, message_box, new_chat, sign_in
+from pages import Page, Response, expect, hear, new_chat, sign_in
 from servers import LiveProject, wait_until
 from test_javascript import run_element_tests
 
