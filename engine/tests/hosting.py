@@ -114,14 +114,19 @@ class Host:
         sent = {name: value for name, value in form.items() if value is not None}
         return await self.http.post(path, urlencode(sent), content_type="application/x-www-form-urlencoded")
 
-    async def redeem(self, code: str, **changes: str | None) -> Any:
+    def form_of_code(self, code: str) -> dict[str, str]:
+        """What the host sends to get tokens for a code."""
         own = {name: self.asks[name] for name in ("client_id", "redirect_uri", "resource")}
-        form = {"grant_type": "authorization_code", "code": code, "code_verifier": self.verifier, **own}
-        return await self.post(**(form | changes))
+        return {"grant_type": "authorization_code", "code": code, "code_verifier": self.verifier, **own}
+
+    def form_of_refresh(self, token: str) -> dict[str, str]:
+        return {"grant_type": "refresh_token", "refresh_token": token, "client_id": self.asks["client_id"]}
+
+    async def redeem(self, code: str, **changes: str | None) -> Any:
+        return await self.post(**(self.form_of_code(code) | changes))
 
     async def refresh(self, token: str, **changes: str | None) -> Any:
-        form = {"grant_type": "refresh_token", "refresh_token": token, "client_id": self.asks["client_id"]}
-        return await self.post(**(form | changes))
+        return await self.post(**(self.form_of_refresh(token) | changes))
 
     async def connect(self, **changes: Any) -> dict[str, Any]:
         """Go the whole way; returns the answer with the tokens."""

@@ -129,7 +129,8 @@ async def test_user_connects_calls_and_disconnects(project: Project, browser: Br
     assert asked["redirect_uri"] == f"{SITE}{PAGE}shop/callback/"
     assert asked["resource"] == remote.mcp_url
     assert asked["code_challenge_method"] == "S256"
-    answer = await browser.come_back(await remote.consent(address))
+    landed = await remote.consent(address)
+    answer = await browser.come_back(f"{landed}&next=https://evil.example&redirect_uri=https://evil.example")
     assert (answer.status_code, answer["Location"]) == (303, PAGE)
     assert "Connected" in await browser.page()
 
@@ -164,9 +165,15 @@ async def headers_of(user: Any) -> Any:
 
 
 @pytest.fixture
-async def expired(browser: Browser, user: Any, remote: RemoteSite, clock: Clock) -> Any:
-    """The headers of an account whose token has ended by now."""
+async def connected(browser: Browser) -> Browser:
+    """The browser of a user who has connected an account."""
     await browser.connect()
+    return browser
+
+
+@pytest.fixture
+async def expired(connected: Browser, user: Any, remote: RemoteSite, clock: Clock) -> Any:
+    """The headers of an account whose token has ended by now."""
     headers = await headers_of(user)
     clock.advance(LIFETIME)
     return headers
@@ -252,14 +259,6 @@ async def test_code_of_another_server_is_refused(project: Project, browser: Brow
     assert not [row async for row in RemoteAccount.objects.exclude(tokens="")]
 
 
-async def test_nothing_leads_elsewhere(browser: Browser):
-    landed = await browser.land()
-    answer = await browser.come_back(f"{landed}&next=https://evil.example&redirect_uri=https://evil.example")
-    assert answer["Location"] == PAGE
-    answer = await browser.http.get(f"{PAGE}nothing/callback/?next=https://evil.example")
-    assert (answer.status_code, "Location" in answer) == (404, False)
-
-
 async def test_words_of_the_server_are_not_repeated(browser: Browser):
     for error, status in (("access_denied", 200), ("<script>evil</script>", 400)):
         state = query_of(await browser.land())["state"]
@@ -276,6 +275,7 @@ async def test_only_the_form_of_the_page_begins(client: Client, browser: Browser
     assert (await client.http.get(PAGE)).status_code == 403, "a token is no person"
     assert (await client.http.post(PAGE, connects)).status_code == 403
     assert (await browser.do("connect", "nothing")).status_code == 404
+    assert (await browser.http.get(f"{PAGE}nothing/callback/?next=https://evil.example")).status_code == 404
     assert (await browser.do("wipe")).status_code == 400
     page = await browser.http.get(PAGE, connects)
     assert (page.status_code, page["Cache-Control"], page["X-Frame-Options"]) == (200, "no-store", "DENY")
@@ -293,14 +293,11 @@ async def test_only_the_form_of_the_page_begins(client: Client, browser: Browser
     "told",
     [
         {"issuer": "https://evil.example"},
-        {"code_challenge_methods_supported": ["plain"]},
-        {"code_challenge_methods_supported": None},
-        {"authorization_endpoint": "http://evil.example/authorize"},
+        *({"code_challenge_methods_supported": methods} for methods in (["plain"], None)),
+        *({"authorization_endpoint": f"{before}evil.example/"} for before in ("http://", "https://us.example@")),
         {"authorization_endpoint": "javascript:alert(1)"},
-        {"authorization_endpoint": "https://us.example@evil.example/"},
+        *({"registration_endpoint": f"https://{host}/register"} for host in ("169.254.169.254", "localhost")),
         {"registration_endpoint": "http://127.0.0.1:1/register"},
-        {"registration_endpoint": "https://169.254.169.254/register"},
-        {"registration_endpoint": "https://localhost/register"},
     ],
 )
 async def test_sign_in_that_is_not_safe_is_not_begun(browser: Browser, remote: RemoteSite, told: dict[str, Any]):
@@ -321,16 +318,8 @@ async def test_addresses_are_public_and_secure_or_named_by_the_project(settings:
         found = await outside._addresses_of(outside.httpx2.URL(url))
         assert found
         assert set(found) <= addresses
-    for url in (
-        "http://1.1.1.1/token",
-        "https://ada@1.1.1.1/token",
-        "ftp://1.1.1.1/token",
-        "https://127.0.0.1/token",
-        "https://192.168.1.1/token",
-        "https://[::1]/token",
-        "https://[fd00::1]/token",
-        "https://168.63.129.16/token",
-    ):
+    # test_notifications_webhook.py has all kinds of addresses.
+    for url in ("http://1.1.1.1/", "https://ada@1.1.1.1/", "ftp://1.1.1.1/", "https://127.0.0.1/", "https://[::1]/"):
         with pytest.raises(outside.NotAllowed):
             await outside._addresses_of(outside.httpx2.URL(url))
 
@@ -345,8 +334,7 @@ async def test_no_redirect_is_followed(browser: Browser, remote: RemoteSite, whe
         assert evil.requests == []
 
 
-async def test_token_does_not_follow_a_redirect(project: Project, browser: Browser, remote: RemoteSite):
-    await browser.connect()
+async def test_token_does_not_follow_a_redirect(project: Project, connected: Browser, remote: RemoteSite):
     project.script(say("Hi."))
     async with remote_site() as evil:
         remote.answer(307, location=evil.mcp_url)
@@ -386,9 +374,8 @@ async def test_answer_that_never_ends_is_given_up(browser: Browser, remote: Remo
 
 @pytest.mark.parametrize("way", LONG)
 async def test_long_result_of_a_tool_fails_its_call(
-    project: Project, browser: Browser, remote: RemoteSite, monkeypatch: Any, way: str
+    project: Project, connected: Browser, remote: RemoteSite, monkeypatch: Any, way: str
 ):
-    await browser.connect()
     monkeypatch.setattr(incoming, "MAX_MESSAGE_BYTES", 10_000)
 
     def body_of(asked: Any) -> dict[str, Any]:
@@ -424,10 +411,9 @@ HEAVY: dict[str, Any] = {
 @pytest.mark.parametrize("as_events", [False, True])
 @pytest.mark.parametrize("kind", HEAVY)
 async def test_answer_of_many_parts_is_refused_before_it_is_built(
-    project: Project, browser: Browser, remote: RemoteSite, kind: str, as_events: bool
+    project: Project, connected: Browser, remote: RemoteSite, kind: str, as_events: bool
 ):
     """The library would build them on the event loop, several times: a few megabytes take a minute."""
-    await browser.connect()
 
     def body_of(asked: Any) -> dict[str, Any]:
         answer = answer_of(asked, **HEAVY[kind])
@@ -506,9 +492,8 @@ async def test_tokens_are_secret(project: Project, browser: Browser, user: Any, 
 
 
 async def test_tokens_are_for_one_row_and_one_address_and_are_read_with_an_old_key(
-    browser: Browser, others: Browser, user: Any, other: Any, remote: RemoteSite, project: Project
+    connected: Browser, others: Browser, user: Any, other: Any, remote: RemoteSite, project: Project
 ):
-    await browser.connect()
     await others.do("disconnect")
     assert await headers_of(user) is not None
     assert remote.accounts.revoked == []
@@ -524,8 +509,9 @@ async def test_tokens_are_for_one_row_and_one_address_and_are_read_with_an_old_k
     assert await headers_of(user) is not None
 
 
-async def test_token_is_renewed_before_its_end_and_once(browser: Browser, user: Any, remote: RemoteSite, clock: Clock):
-    await browser.connect()
+async def test_token_is_renewed_before_its_end_and_once(
+    connected: Browser, user: Any, remote: RemoteSite, clock: Clock
+):
     first = await headers_of(user)
     clock.advance(LIFETIME - 61)
     assert await headers_of(user) == first
@@ -597,30 +583,29 @@ async def test_what_has_changed_while_a_token_is_renewed_stays(expired: Any, use
 
 
 async def test_token_that_ended_early_is_renewed_and_the_call_goes_on(
-    project: Project, browser: Browser, remote: RemoteSite
+    project: Project, connected: Browser, remote: RemoteSite
 ):
-    await browser.connect()
     await project.call("shop_whoami")
     remote.accounts.access.clear()
     assert (await project.call("shop_whoami")).content == "ada"
 
 
-async def test_page_says_that_the_server_has_ended_a_connection(project: Project, browser: Browser, remote: RemoteSite):
-    await browser.connect()
+async def test_page_says_that_the_server_has_ended_a_connection(
+    project: Project, connected: Browser, remote: RemoteSite
+):
     remote.accounts.end_all()
     llm = project.script(say("Nothing."))
     await project.client.run("Hi")
     assert llm.requests[0].tools == {}
-    assert "has ended the connection" in await browser.page()
-    await browser.connect()
-    assert "has ended the connection" not in await browser.page()
+    assert "has ended the connection" in await connected.page()
+    await connected.connect()
+    assert "has ended the connection" not in await connected.page()
 
 
 @pytest.mark.parametrize("way", ["revoked", "disabled", "disconnected"])
 async def test_next_call_is_refused_and_names_the_page(
-    project: Project, browser: Browser, user: Any, remote: RemoteSite, way: str
+    project: Project, connected: Browser, user: Any, remote: RemoteSite, way: str
 ):
-    await browser.connect()
     go_on, reached = asyncio.Event(), asyncio.Event()
     second = [wait(go_on, reached), call("shop_whoami", _id="c2")]
     llm = project.script(call("shop_whoami", _id="c1"), second, say("Connect it."))
@@ -632,7 +617,7 @@ async def test_next_call_is_refused_and_names_the_page(
         user.is_active = False
         await user.asave()
     else:
-        await browser.do("disconnect")
+        await connected.do("disconnect")
     go_on.set()
     await run
     assert remote.accounts.calls == [("whoami", "ada")]
@@ -641,17 +626,14 @@ async def test_next_call_is_refused_and_names_the_page(
     assert "not connected" in told
 
 
-async def test_disconnecting_deletes_even_if_the_server_is_away(browser: Browser, user: Any, remote: RemoteSite):
-    await browser.connect()
+async def test_disconnecting_deletes_even_if_the_server_is_away(connected: Browser, user: Any, remote: RemoteSite):
     remote.answer(503)
-    assert (await browser.do("disconnect")).status_code == 303
+    assert (await connected.do("disconnect")).status_code == 303
     assert await headers_of(user) is None
     assert await RemoteAccount.objects.acount() == 0
 
 
-async def test_tokens_of_a_deleted_user_are_revoked(browser: Browser, user: Any, remote: RemoteSite):
-    await browser.connect()
-
+async def test_tokens_of_a_deleted_user_are_revoked(connected: Browser, user: Any, remote: RemoteSite):
     @sync_to_async
     def begin_to_delete() -> None:
         with transaction.atomic():
@@ -665,8 +647,7 @@ async def test_tokens_of_a_deleted_user_are_revoked(browser: Browser, user: Any,
     await both_tokens_are_revoked(remote)
 
 
-async def test_user_is_deleted_without_the_library(browser: Browser, user: Any, monkeypatch: Any, caplog: Any):
-    await browser.connect()
+async def test_user_is_deleted_without_the_library(connected: Browser, user: Any, monkeypatch: Any, caplog: Any):
     monkeypatch.setattr(tokens, "revoke_later", Mock(side_effect=ModuleNotFoundError))
     await user.adelete()
     assert await get_user_model().objects.acount() == 0

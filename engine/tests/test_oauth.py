@@ -147,26 +147,21 @@ async def test_consent_page_and_tokens_are_at_the_root_too(host: Host):
 # --- Scopes
 
 
-async def test_user_keeps_a_host_from_changing_anything(host: Host):
+async def test_user_keeps_a_host_from_changing_anything(host: Host, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(vars(urls.registry.get("ping").spec), "read_only", True)
     tokens = await host.connect(write=False)
     assert tokens["scope"] == "tools:read"
     listed = (await host.send("tools/list")).json()["result"]["tools"]
     assert "echo" in {tool["name"] for tool in listed}, "a host has to know what it can ask for"
+    assert text_of(await host.call("ping")) == "pong"
     refused = await host.call("echo", {"text": "hi"})
     assert refused.status_code == 403
     for words in ('error="insufficient_scope"', 'scope="tools:read tools:write"', "resource_metadata="):
         assert words in refused["WWW-Authenticate"]
     # The host asks for more, and the user agrees this time.
     assert text_of(await host.call("echo", {"text": "hi"}, token=(await host.connect())["access_token"])) == "hi"
-
-
-async def test_read_only_tool_needs_to_read_only(host: Host, monkeypatch: pytest.MonkeyPatch):
-    binding = urls.registry.get("ping")
-    monkeypatch.setitem(vars(binding.spec), "read_only", True)
-    await host.connect(write=False)
-    assert text_of(await host.call("ping")) == "pong"
-    tokens = await host.connect(scope="tools:write")
-    assert (await host.call("ping", token=tokens["access_token"])).status_code == 403
+    await host.connect(scope="tools:write")
+    assert (await host.call("ping")).status_code == 403, "one scope does not hold the other"
 
 
 @pytest.mark.parametrize(
@@ -205,16 +200,6 @@ async def test_result_is_told_to_hosts_that_may_still_make_the_call(host: Host):
     assert await told() == ("wiped all", "completed")
     await host.connect(write=False)
     assert await told() == ("This was decided, and you may not see its result any more.", None)
-
-
-async def test_scope_gives_nothing_that_the_user_may_not(host: Host):
-    await host.connect()
-    refused = await host.call("inspect")
-    assert b"Unknown tool" in refused.content
-    await permit(host.user)
-    assert text_of(await host.call("inspect")) == "all is well"
-    await host.user.user_permissions.aclear()
-    assert b"Unknown tool" in (await host.call("inspect")).content
 
 
 GROUPS = {"work": {"WORDS": gettext_lazy("Monday"), "PERMISSIONS": ["agui.view_run"]}}
@@ -293,15 +278,6 @@ def test_mistakes_in_groups_are_told(settings: Any, groups: Any, words: str):
 # --- The end of a connection
 
 
-async def test_disabled_account_is_refused_at_the_next_call(host: Host):
-    tokens = await host.connect()
-    code = await host.get_code()
-    host.user.is_active = False
-    await host.user.asave()
-    assert (await host.call("ping")).status_code == 401
-    assert error_of(await host.refresh(tokens["refresh_token"])) == error_of(await host.redeem(code)) == "invalid_grant"
-
-
 async def test_user_sees_and_ends_a_connection(host: Host, other: Any):
     assert (await host.http.get("/oauth/connections/")).status_code == 302
     tokens = await host.connect()
@@ -323,16 +299,20 @@ async def test_user_sees_and_ends_a_connection(host: Host, other: Any):
     assert len(await sync_to_async(connections.connected_apps)(other)) == 1
 
 
-@pytest.mark.parametrize("by", ["time", "the host", "an administrator"])
+@pytest.mark.parametrize("by", ["time", "the host", "an administrator", "the end of the account"])
 async def test_connection_ends_without_its_user(host: Host, clock: Any, by: str):
-    token = (await host.connect())["refresh_token"]
+    token, code = (await host.connect())["refresh_token"], await host.get_code()
     if by == "time":
         clock.advance(8 * 3600 + 60)
     elif by == "the host":
         assert (await host.post("/oauth/revoke", token=token, client_id=CLAUDE)).status_code == 200
-    else:
+    elif by == "an administrator":
         await Application.objects.all().adelete()
         assert error_of(await host.refresh(token)) == "invalid_client"
+    else:
+        host.user.is_active = False
+        await host.user.asave()
+        assert error_of(await host.refresh(token)) == error_of(await host.redeem(code)) == "invalid_grant"
     assert (await host.call("ping")).status_code == 401
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -33,42 +34,62 @@ async def is_open(host: Host, tokens: Any) -> bool:
 # --- Asked again
 
 
-async def test_refresh_that_is_asked_again_gets_the_same_answer(host: Host, clock: Any):
+async def test_refresh_that_is_asked_again_gets_the_same_answer_and_later_ends_the_family(host: Host, clock: Any):
     first = await host.connect()
     answers = [(await host.refresh(first["refresh_token"])) for _ in range(3)]
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
     assert answers[-1]["Cache-Control"] == "no-store"
+    assert not await is_open(host, first), "it has ended with its refresh token"
     second = answers[0].json()
     # The first process of the host has gone on meanwhile.
     third = (await host.refresh(second["refresh_token"])).json()
     assert (await host.refresh(first["refresh_token"])).json() == second
     assert (await host.refresh(second["refresh_token"])).json() == third
     assert await is_open(host, third)
+    # A thief comes with an old one, or the host does after the thief.
     clock.advance(31)
-    assert error_of(await host.refresh(first["refresh_token"])) == "invalid_grant"
-    assert not await is_open(host, third)
-    assert error_of(await host.refresh(second["refresh_token"])) == "invalid_grant"
+    for tokens in (first, second, third):
+        assert error_of(await host.refresh(tokens["refresh_token"])) == "invalid_grant"
+        assert not await is_open(host, third)
 
 
-async def test_code_that_is_exchanged_again_gets_the_same_answer(host: Host, clock: Any):
+async def test_code_that_is_exchanged_again_gets_the_same_answer_and_later_ends_its_tokens(host: Host, clock: Any):
+    """The first who came with it may have been a thief (RFC 6749, 4.1.2)."""
+    others = await host.connect()
     code = await host.get_code()
     first = await host.redeem(code)
     assert (await host.redeem(code)).content == first.content
-    assert await RefreshToken.objects.acount() == 1
+    assert await RefreshToken.objects.acount() == 2
+    second = (await host.refresh(first.json()["refresh_token"])).json()
+    assert await is_open(host, second)
     clock.advance(31)
     assert error_of(await host.redeem(code)) == "invalid_grant"
-    assert not await is_open(host, first.json())
+    assert not await is_open(host, second)
+    assert error_of(await host.refresh(second["refresh_token"])) == "invalid_grant"
+    assert await is_open(host, others), "those of another sign-in go on"
 
 
-@pytest.mark.parametrize("changes", [{"code_verifier": "another-" * 8}, {"client_id": THIEF}, {"code_verifier": None}])
-async def test_who_lacks_a_proof_gets_nothing(host: Host, changes: dict[str, str | None]):
+async def test_who_lacks_a_proof_gets_nothing(host: Host):
+    """A thief, who is a client of the same site, comes with Claude's code before Claude, and at once after it."""
     await add_client(THIEF, "https://thief.example/cb", CALLBACK)
     code = await host.get_code()
+
+    async def thief_is_refused() -> None:
+        for changes in (
+            {"code_verifier": "another-" * 8},
+            {"code_verifier": host.asks["code_challenge"]},
+            {"code_verifier": None},
+            {"client_id": THIEF},
+            {"redirect_uri": "https://claude.ai/other"},
+        ):
+            assert error_of(await host.redeem(code, **changes)) in ("invalid_grant", "invalid_request"), changes
+
+    await thief_is_refused()
     tokens = (await host.redeem(code)).json()
-    assert error_of(await host.redeem(code, **changes)) in ("invalid_grant", "invalid_request")
-    if "client_id" in changes:
-        assert error_of(await host.refresh(tokens["refresh_token"], **changes)) == "invalid_grant"
+    assert error_of(await host.refresh(tokens["refresh_token"], client_id=THIEF)) == "invalid_grant"
+    assert await is_open(host, tokens)
+    await thief_is_refused()
     # What was answered is nowhere in the database.
     stored = json.dumps([row async for row in TokenFamily.objects.values("answers")])
     assert stored.count(" ") > 1
@@ -114,16 +135,14 @@ def post(form: dict[str, str], path: str = "/oauth/token") -> Any:
 
 @pytest.mark.parametrize("number", [2, 5, 20])
 async def test_exchanges_at_once_give_one_pair(host: Host, number: int):
-    own = {name: host.asks[name] for name in ("client_id", "redirect_uri")}
-    code = {"grant_type": "authorization_code", "code": await host.get_code(), "code_verifier": host.verifier, **own}
-    answers = await sync_to_async(at_once)(*[lambda: post(code)] * number)
-    for _ in range(3):
+    form = host.form_of_code(await host.get_code())
+    for _ in range(4):
+        answers = await sync_to_async(at_once)(*[partial(post, form)] * number)
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.content for answer in answers}) == 1
         tokens = answers[0].json()
         assert await is_open(host, tokens)
-        again = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"], "client_id": CLAUDE}
-        answers = await sync_to_async(at_once)(*[lambda form=again: post(form)] * number)  # type: ignore[misc]
+        form = host.form_of_refresh(tokens["refresh_token"])
     assert await RefreshToken.objects.values("token_family").distinct().acount() == 1
     assert await RefreshToken.objects.filter(revoked=None).acount() == await AccessToken.objects.acount() == 1
 
@@ -136,7 +155,7 @@ def ended_by(by: str, host: Host, tokens: Any) -> Callable[[], Any]:
 
 
 def race(by: str, host: Host, tokens: Any, form: dict[str, str]) -> None:
-    answers = at_once(ended_by(by, host, tokens), lambda: post(form), lambda: post(form))
+    answers = at_once(ended_by(by, host, tokens), *[partial(post, form)] * 2)
     assert {answer.status_code for answer in answers[1:]} <= {200, 400}
     assert not RefreshToken.objects.filter(revoked=None).exists()
     assert not AccessToken.objects.exists()
@@ -144,39 +163,31 @@ def race(by: str, host: Host, tokens: Any, form: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("races", [5, pytest.param(500, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("by", ["its user", "the host"])
-async def test_end_of_a_connection_is_the_last_word(host: Host, by: str, races: int):
+@pytest.mark.parametrize(("by", "what"), [("its user", "token"), ("the host", "token"), ("its user", "code")])
+async def test_end_of_a_connection_is_the_last_word(host: Host, by: str, what: str, races: int):
     for _ in range(races):
-        tokens = await host.connect()
-        form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"], "client_id": CLAUDE}
+        if what == "code":
+            tokens, form = None, host.form_of_code(await host.get_code())
+        else:
+            tokens = await host.connect()
+            form = host.form_of_refresh(tokens["refresh_token"])
         await sync_to_async(race)(by, host, tokens, form)
-
-
-@pytest.mark.parametrize("races", [5, pytest.param(500, marks=pytest.mark.nightly)])
-async def test_end_of_a_connection_counts_for_a_code_on_its_way(host: Host, races: int):
-    own = {name: host.asks[name] for name in ("client_id", "redirect_uri")}
-    for _ in range(races):
-        form = {"grant_type": "authorization_code", "code": await host.get_code(), "code_verifier": host.verifier}
-        await sync_to_async(race)("its user", host, None, form | own)
-
-
-async def test_token_that_was_exchanged_before_revokes_its_connection(host: Host):
-    first = await host.connect()
-    second = (await host.refresh(first["refresh_token"])).json()
-    for token, client in ((first["refresh_token"], THIEF), ("unknown", CLAUDE)):
-        await host.post("/oauth/revoke", token=token, client_id=client)
-        assert await is_open(host, second)
-    assert (await host.post("/oauth/revoke", token=first["refresh_token"], client_id=CLAUDE)).status_code == 200
-    assert not await is_open(host, second)
-    assert error_of(await host.refresh(second["refresh_token"])) == "invalid_grant"
 
 
 @pytest.mark.parametrize("by", ["its user", "the host"])
 async def test_after_the_end_nothing_is_answered_again(host: Host, by: str):
+    """The host may end its connection with a token that was exchanged before; another host ends nothing."""
+    await add_client(THIEF, "https://thief.example/cb")
     first = await host.connect()
-    assert (await host.refresh(first["refresh_token"])).status_code == 200
+    second = (await host.refresh(first["refresh_token"])).json()
+    for token, client in ((first["refresh_token"], THIEF), (second["refresh_token"], THIEF), ("unknown", CLAUDE)):
+        await host.post("/oauth/revoke", token=token, client_id=client)
+        assert await is_open(host, second)
+        assert await RefreshToken.objects.filter(revoked=None).aexists()
     await sync_to_async(lambda: ended_by(by, host, first)())()
-    assert error_of(await host.refresh(first["refresh_token"])) == "invalid_grant"
+    assert not await is_open(host, second)
+    for tokens in (first, second):
+        assert error_of(await host.refresh(tokens["refresh_token"])) == "invalid_grant"
 
 
 async def test_end_of_a_connection_ends_what_the_app_waits_for(host: Host):
@@ -226,5 +237,6 @@ async def test_host_that_asks_for_unknown_scopes_gets_the_known_ones(host: Host,
     assert ("create, change or delete" in page) == ("tools:write" in granted)
     renewed = await host.refresh(tokens["refresh_token"], scope="tools:read offline_access")
     assert renewed.json()["scope"] == "tools:read"
+    assert (await host.call("echo", {"text": "hi"}, token=renewed.json()["access_token"])).status_code == 403
     too_much = await host.refresh(renewed.json()["refresh_token"], scope="tools:write")
     assert too_much.json() == {"error": "invalid_scope", "error_description": "Granted are: tools:read."}
