@@ -431,6 +431,27 @@ def test_a_schema_that_no_provider_takes_ends_no_chat():
 # --- The file
 
 
+OAUTH = {"url": "https://a.example/", "auth": "oauth"}
+WRONG_SERVERS: list[tuple[Any, str]] = [
+    ([], "'a' is no object"),
+    ({}, """'a': it needs either a "command" to start, or a "url\""""),
+    ({"command": "x", "url": "http://a/"}, "it needs either"),
+    ({"url": "ftp://a/secret"}, "'a': 'url'"),
+    ({"command": "x", "args": "secret"}, "'a': 'args'"),
+    ({"command": "x", "env": {"K": 1}}, "'a': 'env'"),
+    ({"url": "http://a/", "headers": {"K": "secret\n"}}, "header 'K'"),
+    ({"url": "http://a/", "headers": {"K k": "x"}}, "header 'K k'"),
+    ({"url": "http://${NOT_SET_AT_ALL}/"}, "environment variable NOT_SET_AT_ALL: set it"),
+    ({"url": "http://a/", "type": "secret"}, "'a': 'type'"),
+    ({"command": "x", "auth": "oauth"}, '"auth" is for a "url"'),
+    (OAUTH | {"url": "http://a.example/"}, "begins with https"),
+    (OAUTH | {"url": "https://x@a.example/"}, '"auth" is for a "url"'),
+    (OAUTH | {"type": "sse"}, '"auth" is for a "url"'),
+    (OAUTH | {"auth": "secret"}, "'auth'"),
+    (OAUTH | {"oauth": {"clientSecret": "secret"}}, "'oauth'"),
+]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -438,28 +459,7 @@ def test_a_schema_that_no_provider_takes_ends_no_chat():
         ("{", r"not valid JSON \(line 1\)"),
         ('{"servers": {}}', "has no servers: write"),
         ('{"mcpServers": {"a b": {"command": "x"}}}', "'a b' needs another name"),
-        ('{"mcpServers": {"a": []}}', "'a' is no object"),
-        ('{"mcpServers": {"a": {}}}', """'a': it needs either a "command" to start, or a "url\""""),
-        ('{"mcpServers": {"a": {"command": "x", "url": "http://a/"}}}', "it needs either"),
-        ('{"mcpServers": {"a": {"url": "ftp://a/secret"}}}', "'a': 'url'"),
-        ('{"mcpServers": {"a": {"command": "x", "args": "secret"}}}', "'a': 'args'"),
-        ('{"mcpServers": {"a": {"command": "x", "env": {"K": 1}}}}', "'a': 'env'"),
-        ('{"mcpServers": {"a": {"url": "http://a/", "headers": {"K": "secret\\n"}}}}', "header 'K'"),
-        ('{"mcpServers": {"a": {"url": "http://a/", "headers": {"K k": "x"}}}}', "header 'K k'"),
-        ('{"mcpServers": {"a": {"url": "http://${NOT_SET_AT_ALL}/"}}}', "environment variable NOT_SET_AT_ALL: set it"),
-        ('{"mcpServers": {"a": {"url": "http://a/", "type": "secret"}}}', "'a': 'type'"),
-        ('{"mcpServers": {"a": {"command": "x", "auth": "oauth"}}}', '"auth" is for a "url"'),
-        ('{"mcpServers": {"a": {"url": "http://a.example/", "auth": "oauth"}}}', "begins with https"),
-        ('{"mcpServers": {"a": {"url": "https://x@a.example/", "auth": "oauth"}}}', '"auth" is for a "url"'),
-        (
-            '{"mcpServers": {"a": {"url": "https://a.example/", "auth": "oauth", "type": "sse"}}}',
-            '"auth" is for a "url"',
-        ),
-        ('{"mcpServers": {"a": {"url": "https://a.example/", "auth": "secret"}}}', "'auth'"),
-        (
-            '{"mcpServers": {"a": {"url": "https://a/", "auth": "oauth", "oauth": {"clientSecret": "secret"}}}}',
-            "'oauth'",
-        ),
+        *((json.dumps({"mcpServers": {"a": server}}), message) for server, message in WRONG_SERVERS),
     ],
 )
 def test_a_wrong_file_is_named_with_its_cure(project: Project, text: str | None, message: str):

@@ -117,13 +117,17 @@ def names(model, field="thread_id"):
     return sorted(model.objects.values_list(field, flat=True))
 
 
-def test_old_rows_go():
+@pytest.mark.parametrize("by", ["options", "settings"])
+def test_old_rows_go(settings, by):
+    ages = {"conversations": 20, "runs": 3, "audit": 10}
+    if by == "settings":
+        settings.AGUI = {"RETENTION": {f"{what.upper()}_DAYS": ages.pop(what) for what in [*ages]}}
+    for days in (2, 5, 15, 25):
+        save_thread(f"t{days}", days)
+        save_run(f"t{days}", days)
+        save_record(f"t{days}", days)
+    save_run("t25", 2)
     user = get_user_model().objects.create(username="ada")
-    for days, age in ((9, "young"), (11, "old")):
-        save_thread(age, days)
-        save_run(age, 9)
-        save_run(f"other {age}", days)
-        save_record(f"{age}", days)
     tokens = {
         "works": {"expires_at": None},
         "expires": {"expires_at": ago(-1)},
@@ -135,17 +139,16 @@ def test_old_rows_go():
     for name, fields in tokens.items():
         create_token(user, name)
         ApiToken.objects.filter(name=name).update(**fields)
-    printed = counts(prune(conversations=10, runs=10, audit=10))
-    # Conversations go by their last message, runs and records by their beginning, tokens if they are dead for long.
-    assert printed["conversations"] == printed["runs"] == printed["records of tool calls"] == 1
-    assert printed["dead tokens"] == 2
-    assert names(Thread) == names(AuditRecord) == ["young"]
-    assert names(Run) == ["other young", "young"]
-    assert set(names(Message, "thread__thread_id")) == {"young"}
+    printed = counts(prune(**ages))
+    assert (printed["conversations"], printed["records of tool calls"], printed["dead tokens"]) == (1, 2, 2)
+    # Conversations go by their last message, with their runs, and other rows by their beginning.
+    assert set(names(Message, "thread__thread_id")) == {*names(Thread)} == {"t15", "t2", "t5"}
+    assert names(Run) == ["t2"]
+    assert names(AuditRecord) == ["t2", "t5"]
     assert names(ApiToken, "name") == ["expired", "expires", "revoked", "works"]
 
 
-def test_by_default_only_unused_files_go(media):
+def test_by_default_only_unused_files_go(media, settings):
     save_thread("t", 9999)
     save_run("t", 9999)
     save_record("t", 9999)
@@ -155,25 +158,11 @@ def test_by_default_only_unused_files_go(media):
     prune()
     assert (names(Thread), names(Run), names(AuditRecord)) == (["t"], ["t"], ["t"])
     assert names(Attachment, "name") == files(media) == ["fresh", "used"]
-
-
-def test_settings_give_the_ages(settings):
-    ages = {"CONVERSATIONS_DAYS": 20, "RUNS_DAYS": 3, "AUDIT_DAYS": 10}
-    settings.AGUI = {"RETENTION": ages, "ATTACHMENTS": {"RETENTION_HOURS": 11}}
-    for days in (2, 5, 15, 25):
-        save_thread(f"t{days}", days)
-        save_run(f"t{days}", days)
-        save_record(f"t{days}", days)
-    save_file("old", 0.5)
-    save_file("young", 0.4)
-    assert counts(prune())["unused files"] == 1
-    assert names(Thread) == ["t15", "t2", "t5"]
-    assert names(Run) == ["t2"]
-    assert names(AuditRecord) == ["t2", "t5"]
-    settings.AGUI = {"ATTACHMENTS": {"RETENTION_HOURS": None}}
-    Attachment.objects.update(created_at=ago(9999))
-    prune()
-    assert names(Attachment, "name") == ["young"]
+    for hours, days, left in ((None, 9999, 2), (11, 0.4, 2), (11, 0.5, 1)):
+        settings.AGUI = {"ATTACHMENTS": {"RETENTION_HOURS": hours}}
+        Attachment.objects.update(created_at=ago(days))
+        prune()
+        assert Attachment.objects.count() == left
 
 
 @pytest.mark.parametrize("seen", [0, 0.5])

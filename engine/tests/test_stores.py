@@ -17,14 +17,7 @@ from pydantic_ai import BinaryContent, DeferredToolRequests, RunUsage
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict, InMemoryConversationStore
 from pydantic_ai.exceptions import UserError
-from pydantic_ai.messages import (
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from agui.blocking.executor import in_database
 from agui.contrib.session_store.store import DjangoSessionConversationStore
