@@ -128,13 +128,9 @@ async def test_document_that_can_not_be_used_connects_nothing(user: Any, monkeyp
 @pytest.mark.parametrize(
     "client_id",
     [
-        "https://127.0.0.1/client.json",
-        "https://localhost/client.json",
-        "https://169.254.169.254/latest/meta-data",
-        "https://[::1]/client.json",
-        "https://[::ffff:10.0.0.1]/client.json",
-        "http://claude.ai/client.json",
-        "file:///etc/passwd",
+        *(f"https://{host}/client.json" for host in ("127.0.0.1", "localhost", "169.254.169.254")),
+        *(f"https://{host}/client.json" for host in ("[::1]", "[::ffff:10.0.0.1]")),
+        *("http://claude.ai/client.json", "file:///etc/passwd"),
     ],
 )
 async def test_document_of_the_servers_own_network_is_not_fetched(user: Any, monkeypatch: Any, client_id: str):
