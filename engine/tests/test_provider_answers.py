@@ -45,7 +45,7 @@ UNKNOWN = [name for name in NAMES if name.startswith("unknown") or "not declared
 THOUGHT = ["<think> split over deltas", "only </think>"]
 DRAWN = [name for name in NAMES if name.startswith("image")]
 FAILED = {"blank answer, Chat": "empty_answer", "context exceeded, llama.cpp": "context_window"}
-ERROR = "200 with an error as JSON"
+ERRORS = [name for name in NAMES if name.startswith("200 with")]
 OWN_CALLS = {"responses": [web_search("ws_1", "Tea")], "anthropic": server_search("srv_1", "Tea")}
 
 
@@ -106,7 +106,7 @@ async def play(name: str, client: Client, stub: ProviderStub, settings: Any) -> 
 
 
 def test_each_input_has_its_test():
-    assert sorted(NAMES) == sorted([*ONE_CALL, *TWO_CALLS, *REFUSED, *CUT, *UNKNOWN, *THOUGHT, *DRAWN, *FAILED, ERROR])
+    assert sorted(NAMES) == sorted([*ONE_CALL, *TWO_CALLS, *REFUSED, *CUT, *UNKNOWN, *THOUGHT, *DRAWN, *FAILED, *ERRORS])
 
 
 @pytest.mark.parametrize("name", ONE_CALL)
@@ -233,9 +233,10 @@ async def test_an_answer_without_words_has_a_code(name, client, stub, settings):
     assert (turn.answers, turn.text) == ([], "")
 
 
-async def test_an_error_with_the_status_of_a_success_is_read(client, stub, settings):
+@pytest.mark.parametrize("name", ERRORS)
+async def test_an_error_with_the_status_of_a_success_is_read(name, client, stub, settings):
     settings.DEBUG = True
-    turn = await play(ERROR, client, stub, settings)
+    turn = await play(name, client, stub, settings)
     assert "no model is loaded" in turn.events[-1]["metadata"]["debug"]["cause"]
 
 

@@ -83,10 +83,13 @@ async def find_error(response: Any) -> None:
     is_stream = re.search(rb'"stream": ?true', getattr(response.request, "_content", b""))
     if response.status_code == HTTPStatus.OK and is_json and is_stream:
         await response.aread()
-        with suppress(ValueError, TypeError, KeyError):
-            code = response.json()["error"].get("code")
+        with suppress(ValueError):
+            body = response.json()
+            error = body.get("error") if isinstance(body, dict) else body
+            code = error.get("code") if isinstance(error, dict) else None
             is_status = isinstance(code, int) and HTTPStatus.BAD_REQUEST <= code < 600
-            response.status_code = code if is_status else HTTPStatus.BAD_REQUEST
+            if error:
+                response.status_code = code if is_status else HTTPStatus.BAD_REQUEST
 
 
 def is_refusal(response: ModelResponse) -> bool:
