@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from queue import Queue
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import guide
 import pytest
@@ -156,6 +156,37 @@ def test_other_peoples_clients_sign_in_and_wait_for_a_person(
         "again as many tools",
         "refreshed",
     ]
+
+
+def test_the_official_client_signs_in_from_a_page_of_another_site(
+    suite: list[str],  # noqa: F811
+    site: LiveProject,
+    landing: ThreadingHTTPServer,
+    browser: Browser,
+    tmp_path: Path,
+):
+    """The browser asks before each request whether the page may make it."""
+    (tmp_path / "node_modules").symlink_to(Path(suite[0]).parents[2])
+    program = shutil.copy(ROOT / "tests/mcp/sign_in_page.mjs", tmp_path)
+    bundle = [tmp_path / "node_modules/.bin/esbuild", program, "--bundle", "--format=iife"]
+    script = subprocess.run(bundle, capture_output=True, text=True, check=True).stdout
+    callback = f"{landing.url}/callback"
+    # Not by new_page: the browser logs each refusal.
+    with serve(site.path, CSRF_TRUSTED_ORIGINS=landing.url) as trusting, closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.goto(landing.url)
+        page.add_script_tag(content=script)
+        begin = "([address, callback]) => begin(address, callback)"
+        assert "Failed to fetch" in page.evaluate(begin, [f"{site.url}/mcp", callback])
+        asked = page.evaluate(begin, [f"{trusting.url}/mcp", callback])
+        person = context.new_page()
+        person.goto(asked)
+        sign_in(person, trusting)
+        person.get_by_role("button", name="Allow").click()
+        [code] = parse_qs(urlsplit(landing.landed.get(timeout=60)).query)["code"]
+        called, is_refreshed = page.evaluate("code => finish(code)", code)
+    assert "Water the plants" in called
+    assert is_refreshed
 
 
 def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, tmp_path: Path):  # noqa: F811

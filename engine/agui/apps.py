@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.apps import AppConfig, apps
-from django.conf import ENVIRONMENT_VARIABLE
+from django.conf import ENVIRONMENT_VARIABLE, settings
 from django.utils.autoreload import BaseReloader, autoreload_started
 
 from agui.sentences import wording
@@ -28,6 +28,9 @@ class AguiConfig(AppConfig):
 
         conf.get()
         checks.register()
+        # Django adds FORCE_SCRIPT_NAME to a relative address when it is first read, and only the
+        # thread that loads the applications knows that name: the one of `runserver` does not.
+        _ = settings.STATIC_URL
         # List the directories now: Django forgets its applications if one can't be imported.
         watch = partial(watch_modules, list(own_directories()))
         autoreload_started.connect(watch, weak=False, dispatch_uid="agui.watch")

@@ -32,6 +32,7 @@ def register() -> None:
     checks.register(check_model)
     checks.register(check_prices)
     checks.register(check_throttle)
+    checks.register(check_static_files)
     checks.register(check_agents, deploy=True)
     checks.register(check_versions, deploy=True)
 
@@ -199,6 +200,21 @@ def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:
             "step.",
             hint="Use a default of CACHES that can: Redis, Memcached or local memory.",
             id="agui.E002",
+        )
+    ]
+
+
+def check_static_files(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Warn of static files outside of the path under which the host serves this project."""
+    prefix, url = settings.FORCE_SCRIPT_NAME, settings.STATIC_URL or ""
+    if not prefix or not url.startswith("/") or url.startswith(f"{prefix}/"):
+        return []
+    return [
+        checks.Warning(
+            f"STATIC_URL is {url!r}, and FORCE_SCRIPT_NAME is {prefix!r}: the page asks for its "
+            "scripts outside of that path.",
+            hint="Write STATIC_URL without a slash at its beginning: Django then adds the path.",
+            id="agui.W003",
         )
     ]
 

@@ -101,6 +101,15 @@ def test_a_missing_key_is_named_to_developers(settings, monkeypatch, key, expect
     assert ids() == expected
 
 
+@pytest.mark.django_db  # Django 6.1's own checks ask it
+@pytest.mark.parametrize(
+    ("url", "found"), [("/static/", ["agui.W003"]), ("/shop/static/", []), ("https://cdn.example/", [])]
+)
+def test_static_files_outside_of_the_path_of_the_project_are_told(settings, url, found):
+    settings.FORCE_SCRIPT_NAME, settings.STATIC_URL = "/shop", url
+    assert ids() == found
+
+
 class OfRequest(ModelConversationStore):
     """A store that a request opens in a way of its own."""
 

@@ -106,7 +106,9 @@ async def play(name: str, client: Client, stub: ProviderStub, settings: Any) -> 
 
 
 def test_each_input_has_its_test():
-    assert sorted(NAMES) == sorted([*ONE_CALL, *TWO_CALLS, *REFUSED, *CUT, *UNKNOWN, *THOUGHT, *DRAWN, *FAILED, *ERRORS])
+    assert sorted(NAMES) == sorted(
+        [*ONE_CALL, *TWO_CALLS, *REFUSED, *CUT, *UNKNOWN, *THOUGHT, *DRAWN, *FAILED, *ERRORS]
+    )
 
 
 @pytest.mark.parametrize("name", ONE_CALL)
