@@ -1,5 +1,7 @@
 """From a new project to a tool that a host calls: the steps of connect-hosts.md, then other people's clients."""
 
+import base64
+import hashlib
 import json
 import re
 import secrets
@@ -202,6 +204,59 @@ def test_the_authorization_server_conforms(suite: list[str], site: LiveProject, 
         Client(port).fetch("GET", landed.removeprefix(f"http://127.0.0.1:{port}"))
         printed, _ = running.communicate(timeout=60)
     assert running.returncode == 0, printed
+
+
+FIXED = """
+from config.settings import *
+AGUI["OAUTH"] = {"SITE_URL": "https://site.example"}
+"""
+
+
+def exchanged(forms: list[dict[str, str]], *sites: LiveProject) -> dict[str, str]:
+    """Ask for tokens by all of these forms at once, at several servers; returns the tokens, which are the same."""
+
+    def ask(number: int) -> str:
+        sent = {"Content-Type": "application/x-www-form-urlencoded"}
+        client = Client(sites[number % len(sites)].port)
+        with client.open("POST", "/oauth/token", urlencode(forms[number]), sent) as answer:
+            body = answer.read().decode()
+            assert answer.status == 200, body
+            return body
+
+    with ThreadPoolExecutor(len(forms)) as pool:
+        [body] = set(pool.map(ask, range(len(forms))))
+    tokens: dict[str, str] = json.loads(body)
+    return tokens
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_two_servers_give_one_pair_of_tokens(database: str, site: LiveProject, request: pytest.FixtureRequest):
+    """A host that runs twice, or asks again before it has the answer."""
+    (site.path / "fixed_settings.py").write_text(FIXED)
+    settings = {"DJANGO_SETTINGS_MODULE": "fixed_settings"}
+    if database == "postgresql":
+        server: PostgreSQL = request.getfixturevalue("postgresql_server")
+        settings["DATABASE_URL"] = server.create(f"exchanges_{secrets.token_hex(4)}")
+    with serve(site.path, **settings) as one, serve(site.path, **settings) as other:
+        one.manage("shell", "-c", REGISTERED)
+        person = Person(one)
+        for number in (2, 5, 20):
+            verifier = secrets.token_urlsafe(48)
+            digest = hashlib.sha256(verifier.encode()).digest()
+            own = {"client_id": "registered", "redirect_uri": "http://127.0.0.1:9/callback"}
+            asks = {"response_type": "code", "code_challenge_method": "S256", **own}
+            asks["code_challenge"] = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+            landed = person.agree(f"{one.url}/oauth/authorize?{urlencode(asks)}")
+            [code] = parse_qs(urlsplit(landed).query)["code"]
+            form = {"grant_type": "authorization_code", "code": code, "code_verifier": verifier, **own}
+            for _ in range(4):
+                tokens = exchanged([form] * number, one, other)
+                form = {"grant_type": "refresh_token", "client_id": "registered"}
+                form["refresh_token"] = tokens["refresh_token"]
+            listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+            sent = {"Content-Type": "application/json", "Authorization": f"Bearer {tokens['access_token']}"}
+            with Client(other.port).open("POST", "/mcp", json.dumps(listing), sent) as answer:
+                assert answer.status == 200
 
 
 @pytest.fixture(scope="session")

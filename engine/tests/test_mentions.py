@@ -251,6 +251,8 @@ NO_RECORDS += [[{**MILK, "id": 5}], [{**MILK, "id": "5" * 201}], titled("")]
         *((f"@{title}!", titled(title), [title]) for title in ("C++ (new)", "[draft", "(a+)+$", "\\")),
         ("@" + "a" * 5000, titled("(a+)+$"), []),
         *(("@Buy milk @", mentions, []) for mentions in NO_RECORDS),
+        # Beyond the text that is searched
+        ("x" * 100_000 + "@Call", ALIKE, []),
     ],
 )
 async def test_a_message_mentions_the_records_whose_titles_it_has(
