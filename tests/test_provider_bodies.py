@@ -26,8 +26,6 @@ BLAMES = {"model_error", "model_refused", "model_unavailable", "empty_answer", "
 def site(furnished) -> Iterator[tuple[LiveProject, ProviderStub]]:
     """A project, and the stub of its providers."""
     settings = {"DJANGO_SETTINGS_MODULE": "streams_settings", "PYTHONPATH": str(ROOT / "engine")}
-    # A title is asked for beside the next run, and would get its answer.
-    settings["MAKE_TITLES"] = "0"
     with ProviderStub() as stub, serve(furnished("streams"), **settings, STUB_URL=stub.url) as live:
         yield live, stub
 

@@ -6,9 +6,6 @@ from unittest.mock import patch
 
 import django
 
-# A title is one more request to a model, which tests of providers don't expect. No other test sees this variable
-# (project_environment in tests/servers.py).
-os.environ["MAKE_TITLES"] = "0"
 os.environ.pop("MCP_ENDPOINT", None)
 
 # The template's folder has no .env.

@@ -11,6 +11,7 @@ from agui.contrib.suggestions.follow_ups import FollowUps
 from agui.testing import ScriptedModel, call, say
 from tests.conftest import Client
 from tests.mounting import mounted
+from tests.test_titles import RealModel
 
 
 def suggested(events: list[dict[str, Any]]) -> Any:
@@ -41,6 +42,8 @@ async def test_who_answers_makes_them_or_a_smaller_model_and_not_the_demo(client
     with mounted(model=large, capabilities=[ups]):
         assert suggested(await client.run("Hi")) == [["Next"]]
     assert small.requests[0].instructions == 'At most 2. No {"json"}.'
-    with mounted(model=build_demo_model(pace_seconds=0), capabilities=[FollowUps()]):
-        events = await client.run("help")
-    assert (suggested(events), events[-1]["type"]) == ([], "RUN_FINISHED")
+    for model in (None, RealModel([])):
+        with mounted(model=build_demo_model(pace_seconds=0), capabilities=[FollowUps(model=model)]):
+            events = await client.run("help")
+        assert (suggested(events), events[-1]["type"]) == ([], "RUN_FINISHED")
+        assert model is None or model.requests == []

@@ -1,16 +1,20 @@
 """Titles that a model makes after the first answer: part `titles`."""
 
 import asyncio
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
+from agui.contrib.demo.model import build_demo_model
 from agui.contrib.titles import after_run
 from agui.contrib.titles.after_run import MAX_TITLE_CHARS, clean_title
 from agui.contrib.titles.make import MAX_CHARS, MAX_TOKENS, FirstExchange
+from agui.models import Run
 from agui.testing import ScriptedModel, say
 from tests.conftest import Client, script
-from tests.mounting import mounted
+from tests.mounting import serve_urls
 from tests.test_threads import send
 
 pytestmark = pytest.mark.database
@@ -26,7 +30,7 @@ def making(settings: Any) -> Any:
     def begin(*texts: Any, **more: Any) -> ScriptedModel:
         global titles
         titles = ScriptedModel([say(text) if isinstance(text, str) else text for text in texts])
-        settings.AGUI = {"TITLES": {"ENABLED": True, "MODEL": MODEL, **more}}
+        settings.AGUI = {"TITLES": {"MODEL": MODEL, **more}}
         return titles
 
     return begin
@@ -62,13 +66,29 @@ class RealModel(ScriptedModel):
     model_name, system = "large", "provider"
 
 
-async def test_without_one_of_its_own_it_is_made_by_the_model_that_answers(client: Client, settings: Any):
-    settings.AGUI = {"TITLES": {"ENABLED": True}}
-    model = RealModel([say("Apples are red."), say("Apples in autumn")])
-    with mounted(model=model):
+real = RealModel([])
+
+
+@pytest.mark.parametrize(
+    ("section", "replaced", "title", "requests"),
+    [
+        ({}, False, "Tell me of apples", [1, 0]),
+        ({"MODEL": "same"}, False, "Apples in autumn", [2, 0]),
+        # What plays instead of the agent's model makes the title, too.
+        ({"MODEL": "same"}, True, "Apples in autumn", [0, 2]),
+    ],
+)
+async def test_the_model_that_has_answered_makes_it_if_it_is_asked_to(
+    client: Client, settings: Any, section, replaced, title, requests
+):
+    settings.AGUI = {"TITLES": section}
+    own, other = (RealModel([say("Apples are red."), say("Apples in autumn")]) for _ in range(2))
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=own))
+    serve_urls(settings, get_urls(view))
+    with view.agent.override(model=other) if replaced else nullcontext():
         await client.run("Tell me of apples")
-        assert await titled(client) == "Apples in autumn"
-    assert len(model.requests) == 2
+    assert await titled(client) == title
+    assert [len(model.requests) for model in (own, other)] == requests
 
 
 async def shout(exchange: FirstExchange) -> str:
@@ -121,13 +141,20 @@ async def slow(exchange: FirstExchange) -> str:
     return "Made"
 
 
-@pytest.mark.parametrize("titles", [{"ENABLED": False, "MODEL": MODEL}, {"ENABLED": True}])
-async def test_no_title_if_it_is_off_or_from_a_model_of_tests(client: Client, settings, titles):
-    settings.AGUI = {"TITLES": titles}
-    with script(say("Fine.")) as model:
+@pytest.mark.parametrize("section", [{"MODEL": "same"}, {"MODEL": "python:tests.test_titles.real"}])
+async def test_an_answer_of_a_demo_or_a_test_gets_none(client: Client, settings, caplog, section):
+    """An eval with the demo model asks no provider, and its log names no other model."""
+    caplog.set_level("INFO", "agui.runs")
+    settings.AGUI = {"TITLES": section}
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=real))
+    serve_urls(settings, get_urls(view))
+    with view.agent.override(model=build_demo_model(pace_seconds=0)):
         await client.run("Hello")
-        assert await titled(client) == "Hello"
-    assert len(model.requests) == 1
+    assert await titled(client) == "Hello"
+    assert real.requests == []
+    [record] = [record for record in caplog.records if record.getMessage().startswith("Run ended")]
+    assert record.model == "demo"
+    assert [run.model async for run in Run.objects.all()] == ["demo"]
 
 
 async def test_a_run_that_fails_gets_none(client: Client, making):

@@ -10,7 +10,7 @@ from pydantic_ai.models import Model
 from agui.agents.build import build_agent
 from agui.agents.config import AgentConfig
 from agui.agents.discovery import discover
-from agui.agents.llm import choose_model, name_of, resolve_models
+from agui.agents.llm import choose_model, resolve_models
 from agui.agents.skills import SkillRegistry
 from agui.deps import AgentDeps
 from agui.tools.registry import ToolRegistry
@@ -43,6 +43,9 @@ class Endpoint:
         """Find the model that a client asks for; None is the agent's own. Raises Unprocessable."""
         return choose_model(self.models, forwarded_props)
 
-    def model_name(self, forwarded_props: Any) -> str:
-        """Name the model of a run, for its record. Raises Unprocessable."""
-        return name_of(self.chosen_model(forwarded_props) or self.agent.model)
+    def model_for(self, forwarded_props: Any) -> Any:
+        """Find the model that a run begins with: the client's choice or the agent's own.
+
+        Raises Unprocessable. An agent of AGUI["AGENT_FACTORY"] may have the name of a model.
+        """
+        return self.chosen_model(forwarded_props) or self.agent.model

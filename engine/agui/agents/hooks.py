@@ -53,6 +53,11 @@ class ServedRun:
     """The page's own context, for the model."""
     run: Any
     """The ActiveRun (runs/record.py), for parts that act before each request."""
+    model: Any
+    """The model that answers: the one that was asked last, and until then the one to begin with.
+
+    A capability or `agent.override(model=...)` may choose another model than the client has.
+    """
     kept: dict[str, Any] = field(default_factory=dict)
     """What parts keep of the run, by the part's label."""
     asked: dict[str, Asked] = field(default_factory=dict)
@@ -120,6 +125,7 @@ class Hooks(AbstractCapability[Any]):
         served = self.served
         if served is None:
             return model
+        served.model = model
         return served.join_deltas(wrap_members(model, served.wrap))
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any] | None:

@@ -33,6 +33,8 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 MAX_NAME_CHARS = 255  # The width of the column
+# The names and systems of models that answer without a provider: the demo, and those of tests.
+STAND_INS = {"demo", "function", "scripted", "test"}
 
 
 def resolve_model(model: Model | str) -> Model:
@@ -143,6 +145,23 @@ def choose_model(models: Mapping[str, Model], forwarded_props: Any) -> Model | N
     if not isinstance(name, str) or name not in models:
         raise Unprocessable(f"forwardedProps.model has to be one of: {', '.join(models)}.")
     return models[name]
+
+
+def is_stand_in(model: Any) -> bool:
+    """Whether this is the demo model, or a model of tests."""
+    names = {getattr(model, "system", None), getattr(model, "model_name", None)}
+    return not names.isdisjoint(STAND_INS)
+
+
+def model_beside(answering: Any, own: Model | None) -> Any:
+    """Choose the model of a small request that serves a run, such as one for a title.
+
+    That is `own`, and the model that answers the run if `own` is None. If a stand-in answers, `own`
+    has to be one, too: then evals and tests ask no provider.
+    """
+    if own is None or (is_stand_in(answering) and not is_stand_in(own)):
+        return answering
+    return own
 
 
 def name_of(model: Any) -> str:

@@ -17,6 +17,7 @@ from pydantic_core import to_jsonable_python
 from agui import clock, conf, parts, statements
 from agui.agents.endpoint import Endpoint
 from agui.agents.hooks import Hooks, ServedRun
+from agui.agents.llm import name_of
 from agui.agents.model_failures import reason_of_cut
 from agui.agents.page_context import describe_page
 from agui.blocking.executor import in_database
@@ -93,6 +94,7 @@ class ActiveRun(RunState):
             page_context=describe_page(self.setup.deps.context),
             asks_anew=self.turn.asks_anew,
             run=self,
+            model=self.endpoint.model_for(self.run_input.forwarded_props),
         )
         self.file_id = self.served.file_id
 
@@ -162,9 +164,7 @@ class ActiveRun(RunState):
         try:
             await self.save(self._partial(), self.status)
         except RunFailed:
-            logger.info(
-                "Not saving run %s: thread %s has changed since", self.log.key, self.log.thread_id
-            )
+            logger.info("Not saving run %s: its thread has changed since", self.log.key)
         except Exception:
             logger.exception("Saving the messages of run %s failed", self.log.key)
 
@@ -210,6 +210,7 @@ class ActiveRun(RunState):
         with transaction.atomic(using=router.db_for_write(Run), savepoint=False):
             columns = {
                 "status": status,
+                "model": self.model,
                 "code": failure,
                 "cause": cause,
                 "usage": to_jsonable_python(self.usage),
@@ -247,10 +248,7 @@ class ActiveRun(RunState):
         return pk is None or get_user_model()._default_manager.filter(pk=pk).exists()
 
     def hold(self) -> bool:
-        """Lock the run's row until the transaction ends.
-
-        Returns False if the run was deleted, or belongs to another process.
-        """
+        """Lock the row until the transaction ends; False if it was deleted or is another's."""
         return bool(statements.update(Run, {"process": process_name()}, **self.own_row()))
 
     def own_row(self) -> dict[str, Any]:
@@ -259,8 +257,8 @@ class ActiveRun(RunState):
 
     @property
     def model(self) -> str:
-        """The name of the model that the client asked for."""
-        return self.endpoint.model_name(self.run_input.forwarded_props)
+        """The name of the model that answers."""
+        return name_of(self.served.model)
 
     def messages(self) -> list[ModelMessage]:
         """List all messages of the run, also those that the thread does not keep."""

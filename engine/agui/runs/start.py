@@ -14,6 +14,7 @@ from pydantic_ai.conversation import Conversation
 from agui import parts, statements
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
+from agui.agents.llm import name_of
 from agui.blocking.executor import entering_request, in_database, release_connections
 from agui.deps import AgentDeps
 from agui.errors import Conflict
@@ -117,7 +118,7 @@ async def _begin(
     """
     check_tool_names(run_input, endpoint.agent)
     await parts.check_run(actor)
-    model = endpoint.model_name(run_input.forwarded_props)
+    model = name_of(endpoint.model_for(run_input.forwarded_props))
 
     def begin(revision: str, prompt_id: str) -> None:
         run = Run(

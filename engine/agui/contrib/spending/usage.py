@@ -49,9 +49,8 @@ def usage_of(run: "ActiveRun") -> dict[str, Any]:
     if usage.cost is not None:
         payload["cost"] = float(usage.cost)
     responses = [message for message in run.messages() if isinstance(message, ModelResponse)]
-    endpoint = run.endpoint
-    model = endpoint.chosen_model(run.run_input.forwarded_props) or endpoint.agent.model
-    window = getattr(model, "context_window", None)  # An agent of the project may name its model.
+    # An agent of the project may name its model.
+    window = getattr(run.served.model, "context_window", None)
     if responses and window:
         last = responses[-1].usage
         payload |= {"contextTokens": last.total_tokens, "contextWindow": window}

@@ -25,7 +25,7 @@ from pydantic_ai.exceptions import RunCancelled, UsageLimitExceeded
 from pydantic_ai.models import Model
 
 from agui.agents.config import usage_limits
-from agui.agents.llm import resolve_model
+from agui.agents.llm import model_beside, resolve_model
 
 if TYPE_CHECKING:
     from agui.runs.record import ActiveRun
@@ -51,7 +51,10 @@ class FollowUps(AbstractCapability[Any]):
     count: int = 3
     """The largest number of suggestions after one answer."""
     model: Model | str | None = None
-    """The model that makes them; None is the one that has answered. A small one is enough."""
+    """The model that makes them; None is the one that has answered. A small one is enough.
+
+    After an answer of the demo model, or of a test's, no other model is asked.
+    """
     instructions: str = INSTRUCTIONS
     timeout_seconds: float = 5.0
     """The time that a run waits for them, before it ends without suggestions."""
@@ -75,7 +78,7 @@ class FollowUps(AbstractCapability[Any]):
         question = f"<user>\n{_fenced(run.turn.text)}\n</user>"
         prompt = f"{question}\n<assistant>\n{_fenced(answer)}\n</assistant>"
         try:
-            model = self._model_for(run)
+            model = model_beside(run.served.model, self._own_model)
             # The demo model only matches words, so it has no suggestions.
             if not isinstance(model, Model) or model.model_name == "demo":
                 return []
@@ -98,10 +101,6 @@ class FollowUps(AbstractCapability[Any]):
             if 0 < len(suggestion) <= MAX_SUGGESTION_CHARS:
                 suggestions[suggestion] = None
         return list(suggestions)[: self.count]
-
-    def _model_for(self, run: "ActiveRun") -> Any:
-        chosen = run.endpoint.chosen_model(run.run_input.forwarded_props)
-        return self._own_model or chosen or run.endpoint.agent.model
 
     @cached_property
     def _own_model(self) -> Model | None:

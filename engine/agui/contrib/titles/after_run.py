@@ -15,9 +15,9 @@ from pydantic_ai.models import Model
 
 from agui import conf, parts
 from agui.actor import Actor
-from agui.agents.llm import name_of, resolve_model
+from agui.agents.llm import is_stand_in, model_beside, name_of, resolve_model
 from agui.blocking.executor import in_database, release_connections
-from agui.contrib.titles.conf import TitlesSettings
+from agui.contrib.titles.conf import SAME, TitlesSettings
 from agui.contrib.titles.make import FirstExchange
 from agui.models import Run
 from agui.runs.record import ActiveRun
@@ -27,8 +27,6 @@ from agui.stores.summary import UNTITLED, shorten, title_of
 logger = logging.getLogger("agui.titles")
 
 MAX_TITLE_CHARS = 80
-# Models that have nothing to say about a conversation: the demo, and those of tests.
-STAND_INS = {"demo", "function", "scripted", "test"}
 # What models put around a title.
 QUOTES = "\"'`*_#“”„«»「」『』 "
 
@@ -62,11 +60,12 @@ async def stop_all() -> None:
 
 
 def _model_for(run: ActiveRun) -> Model | None:
-    own = conf.part(TitlesSettings).model
-    if own:
-        return resolve_model(own)
-    model = run.endpoint.chosen_model(run.run_input.forwarded_props) or run.endpoint.agent.model
-    if not isinstance(model, Model) or {model.system, model.model_name} & STAND_INS:
+    """Choose the model that makes the title; None if a stand-in has answered."""
+    name = conf.part(TitlesSettings).model
+    own = None if name in (None, SAME) else resolve_model(name)
+    model = model_beside(run.served.model, own)
+    # The demo model, and the script of a test, have nothing to say about a conversation.
+    if not isinstance(model, Model) or (model is not own and is_stand_in(model)):
         return None
     return model
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from agui import conf
-from agui.contrib.titles.conf import TitlesSettings
+from agui.contrib.titles.conf import SAME, TitlesSettings
 from agui.lazy_import import LazyImport
 from agui.parts import Part
 
@@ -34,15 +34,15 @@ class TitlesConfig(Part):
 
 
 def _may_come() -> bool:
-    titles = conf.part(TitlesSettings)
-    if titles.model or not titles.enabled:
-        return titles.enabled
-    return not settings.AGENT_MODEL.startswith(("demo", "python:"))
+    model = conf.part(TitlesSettings).model
+    if model == SAME:
+        return not settings.AGENT_MODEL.startswith(("demo", "python:"))
+    return model is not None
 
 
 @contextmanager
 def _titling(run: Any) -> Iterator[None]:
     """Make a title once the run has ended, and its last event was sent."""
     yield
-    if conf.part(TitlesSettings).enabled:
+    if conf.part(TitlesSettings).model:
         after_run.begin(run)
