@@ -176,6 +176,59 @@ def test_missing_argument_is_asked_for_and_the_answer_completes_the_call(answer,
     assert [(call.tool_name, call.args) for call in plan.calls] == expected
 
 
+MILK, BREAD, JOKE = 'add_task title="Buy milk"', 'add_task title="Buy bread"', "Tell me a joke"
+BOTH = [("add_task", {"title": "Buy milk"}), ("add_task", {"title": "Buy bread"})]
+CALL, RETURN = ToolCallPart("list_tasks", {}, "c1"), ToolReturnPart("list_tasks", "Milk", "c1")
+
+
+@pytest.mark.parametrize(
+    ("history", "expected", "told"),
+    [
+        ([ModelRequest([UserPromptPart(MILK)]), ModelRequest([UserPromptPart(BREAD)])], BOTH, ["I call `add_task`."]),
+        ([ModelRequest([UserPromptPart(MILK), UserPromptPart(BREAD)])], BOTH, ["I call `add_task`."]),
+        ([ModelRequest([UserPromptPart(JOKE), UserPromptPart(MILK)])], BOTH[:1], ["I found no tool", "I call"]),
+        # The first of them answers a question.
+        (
+            [
+                ModelRequest([UserPromptPart("add a task")]),
+                ModelResponse([TextPart("I still need `title` for `add_task`.")]),
+                ModelRequest([UserPromptPart('title="Buy milk"')]),
+                ModelRequest([UserPromptPart(BREAD)]),
+            ],
+            BOTH,
+            ["I call `add_task`."],
+        ),
+        # A message that was sent while a tool ran.
+        (
+            [
+                ModelRequest([UserPromptPart("list tasks")]),
+                ModelResponse([CALL]),
+                ModelRequest([RETURN]),
+                ModelRequest([UserPromptPart(MILK)]),
+            ],
+            BOTH[:1],
+            ["`list_tasks` returned this:\n\nMilk", "I call `add_task`."],
+        ),
+    ],
+)
+def test_each_message_since_the_last_answer_is_answered(history, expected, told):
+    plan = make_plan(history, TOOLS)
+    assert [(call.tool_name, call.args) for call in plan.calls] == expected
+    places = [plan.text.index(text) for text in told]
+    assert places == sorted(places)
+    assert plan.text.count("I call") == 1
+
+
+def test_tools_are_searched_for_before_any_message_is_answered():
+    search = ToolDefinition(name="search_tools", tool_kind="tool-search")
+    new = [ModelRequest([UserPromptPart(MILK), UserPromptPart(JOKE)])]
+    [call] = make_plan(new, [*TOOLS, search]).calls
+    assert (call.tool_name, call.args) == ("search_tools", {"queries": [JOKE]})
+    found = ToolReturnPart("search_tools", {"discovered_tools": []}, call.tool_call_id, tool_kind="tool-search")
+    new += [ModelResponse([call]), ModelRequest([found])]
+    assert [call.args for call in make_plan(new, [*TOOLS, search]).calls] == [{"title": "Buy milk"}]
+
+
 def fill(types: dict[str, Any], text: str):
     """Find the arguments of a tool that takes these; one that may be left out is `(type, default)`."""
     fields = {name: kind if isinstance(kind, tuple) else (kind, ...) for name, kind in types.items()}

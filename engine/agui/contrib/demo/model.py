@@ -12,7 +12,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -31,6 +31,7 @@ from agui.contrib.demo.schemas import example_of
 PACE_SECONDS = 0.025
 LONGEST_SECONDS = 4.0  # a long answer is paced faster
 MAX_CHARS = 2000  # of a prompt, and of a tool's description
+MAX_PROMPTS = 20  # that have waited for one answer
 MAX_ROWS = 20
 MAX_TOOLS = 200  # that are looked at: a client may bring hundreds
 MAX_NAME_CHARS = 100
@@ -120,12 +121,13 @@ def make_plan(
     notice: str = "",
     skill: str = "",
 ) -> Plan:
-    """Decide what to answer to the last message."""
-    newest = messages[-1]
-    returns = [part for part in newest.parts if isinstance(part, m.ToolReturnPart)]
+    """Decide what to answer to the results of tools, and to each message since the last answer."""
+    new = _since_response(messages)
+    returns = [part for part in new if isinstance(part, m.ToolReturnPart)]
     searched = any(part.tool_kind == "tool-search" for part in returns)
-    if returns and not searched and not isinstance(newest.parts[-1], m.UserPromptPart):
-        return Plan("\n\n".join(map(explain, returns)))
+    results = "" if searched else "\n\n".join(map(explain, returns))
+    if results and not any(isinstance(part, m.UserPromptPart) for part in new):
+        return Plan(results)
     search: ToolDefinition | None = None
     callable_tools: list[ToolDefinition] = []
     for tool in tools:
@@ -133,49 +135,88 @@ def make_plan(
             search = search or tool
         elif len(tool.name) <= MAX_NAME_CHARS and len(callable_tools) < MAX_TOOLS:
             callable_tools.append(tool)
-    prompt, choice = _understand(messages, callable_tools, skill)
-    if choice.matches or choice.tied:
-        plan = _act(choice)
-    elif search and prompt and not searched:
-        plan = Plan("I look for a tool.", [_call(search, {"queries": [prompt]})])
+    asks = _understand(messages, callable_tools, skill)
+    unknown = []
+    for prompt, choice in asks:
+        if prompt and not choice.matches and not choice.tied:
+            unknown.append(prompt)
+    if search and unknown and not searched:
+        plans = [Plan("I look for a tool.", [_call(search, {"queries": unknown})])]
     else:
-        plan = Plan(_help(newest, prompt, callable_tools))
-    text = plan.text
+        plans = [_answer(prompt, choice, new, callable_tools) for prompt, choice in asks]
+    # Messages that mean no tool get one answer.
+    texts = list(dict.fromkeys(filter(None, [results, *(plan.text for plan in plans)])))
     if not any(isinstance(message, m.ModelResponse) for message in messages):
-        text = f"{notice} {INTRODUCTION} {text}"
-    thinking = ""
-    if _THINK.search(prompt):
-        thinking = f"{choice.reason} {plan.thinking}"
-    return Plan(text.strip(), plan.calls, thinking.strip())
+        texts[0] = f"{notice} {INTRODUCTION} {texts[0]}".strip()
+    calls = [call for plan in plans for call in plan.calls]
+    return Plan("\n\n".join(texts), calls, " ".join(plan.thinking for plan in plans).strip())
+
+
+def _since_response(messages: Sequence[m.ModelMessage]) -> list[m.ModelRequestPart]:
+    """List the parts that have come since the model's last response, oldest first."""
+    parts: list[m.ModelRequestPart] = []
+    for message in reversed(messages):
+        if isinstance(message, m.ModelResponse):
+            break
+        parts[:0] = message.parts
+    return parts
 
 
 def _understand(
     messages: Sequence[m.ModelMessage], tools: Sequence[ToolDefinition], skill: str
-) -> tuple[str, Choice]:
-    """Read the newest prompt, together with the one before if it only answers a question."""
-    prompts = [""]
-    answer = ""
+) -> list[tuple[str, Choice]]:
+    """Read the newest prompts: several if messages have waited for the end of a run.
+
+    A prompt that only answers a question is read together with the one before.
+    """
+    before, prompts, answer, question = "", [""], "", ""
+    is_answered = True
     for message in messages:
         if isinstance(message, m.ModelResponse):
             answer = message.text or ""
+            is_answered = True
             continue
         for part in message.parts:
-            if isinstance(part, m.UserPromptPart):
-                prompts.append(_text(part))
-    prompt = prompts[-1]
-    if skill and prompt.startswith("/"):
-        prompt = skill[:MAX_CHARS]
-    choice = choose_tools(prompt, tools)
-    if ASKED not in answer or choice.matches or _CANCEL.match(prompt):
-        return prompt, choice
-    prompt = f"{prompts[-2]} {prompt}"
-    return prompt, choose_tools(prompt, tools)
+            if not isinstance(part, m.UserPromptPart):
+                continue
+            if is_answered:
+                before, prompts, question = prompts[-1], [], answer
+                is_answered = False
+            prompts.append(_text(part, skill))
+    asks = []
+    for prompt in prompts[-MAX_PROMPTS:]:
+        choice = choose_tools(prompt, tools)
+        if ASKED in question and not choice.matches and not _CANCEL.match(prompt):
+            prompt = f"{before} {prompt}"
+            choice = choose_tools(prompt, tools)
+        question = ""
+        asks.append((prompt, choice))
+    return asks
 
 
-def _text(part: m.UserPromptPart) -> str:
-    if isinstance(part.content, str):
-        return part.content[:MAX_CHARS]
-    return " ".join(item for item in part.content if isinstance(item, str))[:MAX_CHARS]
+def _text(part: m.UserPromptPart, skill: str) -> str:
+    content = part.content
+    if not isinstance(content, str):
+        content = " ".join(item for item in content if isinstance(item, str))
+    if skill and content.startswith("/"):
+        content = skill
+    return content[:MAX_CHARS]
+
+
+def _answer(
+    prompt: str,
+    choice: Choice,
+    new: Sequence[m.ModelRequestPart],
+    tools: Sequence[ToolDefinition],
+) -> Plan:
+    if choice.matches or choice.tied:
+        plan = _act(choice)
+    else:
+        offer = _help(new, prompt, tools)
+        plan = Plan(offer)
+    if not _THINK.search(prompt):
+        return replace(plan, thinking="")
+    return replace(plan, thinking=f"{choice.reason} {plan.thinking}".strip())
 
 
 def _act(choice: Choice) -> Plan:
@@ -205,13 +246,13 @@ def _call(tool: ToolDefinition, arguments: dict[str, Any]) -> m.ToolCallPart:
     return m.ToolCallPart(tool.name, arguments, tool_call_id=f"demo-{uuid4().hex}")
 
 
-def _help(message: m.ModelMessage, prompt: str, tools: Sequence[ToolDefinition]) -> str:
+def _help(new: Sequence[m.ModelRequestPart], prompt: str, tools: Sequence[ToolDefinition]) -> str:
     """Say what can be done here."""
     if _GREETING.match(prompt):
         opening = "Hello!"
     elif _HELP.search(prompt):
         opening = "This is what I can do."
-    elif _has_files(message):
+    elif _has_files(new):
         opening = "I can't look into files."
     else:
         opening = "I found no tool for that."
@@ -228,8 +269,8 @@ def _help(message: m.ModelMessage, prompt: str, tools: Sequence[ToolDefinition])
     return f"{opening} {offer}\n\n{REAL_MODEL}"
 
 
-def _has_files(message: m.ModelMessage) -> bool:
-    for part in message.parts:
+def _has_files(new: Sequence[m.ModelRequestPart]) -> bool:
+    for part in new:
         if not isinstance(part, m.UserPromptPart) or isinstance(part.content, str):
             continue
         for item in part.content:
