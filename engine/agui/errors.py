@@ -12,6 +12,7 @@ quote, and the log has the rest.
 
 import errno
 import logging
+import socket
 import sys
 from http import HTTPStatus
 from math import ceil
@@ -145,6 +146,15 @@ class StorageFull(HttpError):
     message = _("The server has no room for this now.")
 
 
+# What libraries raise if another system fails, by module.
+FAILURES_OF_OTHERS = {
+    "aiohttp": "ClientError",
+    "httpx": "HTTPError",
+    "httpx2": "HTTPError",
+    "mcp": "MCPError",
+    "pydantic_ai.mcp": "MCPError",
+    "requests": "RequestException",
+}
 # The errno of a full disk, and of a reached quota or limit of the process.
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 KINDS: dict[int, type[HttpError]] = {
@@ -162,11 +172,26 @@ KINDS: dict[int, type[HttpError]] = {
 }
 
 
+def is_failure_of_others(error: BaseException | None) -> bool:
+    """Whether another system failed or was out of reach. Libraries wrap what says so."""
+    while error is not None:
+        if isinstance(error, OperationalError | ConnectionError | TimeoutError | socket.gaierror):
+            return True
+        for module, name in FAILURES_OF_OTHERS.items():
+            kind = getattr(sys.modules.get(module), name, None)
+            if kind and isinstance(error, kind):
+                return True
+        if isinstance(error, BaseExceptionGroup):
+            return any(map(is_failure_of_others, error.exceptions))
+        error = error.__cause__
+    return False
+
+
 def refusal_of(error: Exception) -> HttpError | None:
     """Return what an exception means in any view of Django or REST framework: None is a bug.
 
-    What an exception of REST framework says is for clients. What Django's say is not. A database
-    that is away and a full disk have answers of their own.
+    What an exception of REST framework says is for clients. What Django's say is not. Another
+    system that fails, such as a database, and a full disk have answers of their own.
     """
     if isinstance(error, HttpError):
         return error
@@ -179,7 +204,7 @@ def refusal_of(error: Exception) -> HttpError | None:
         return BadRequest()
     if isinstance(error, MultiPartParserError | MalformedRequest):
         return BadRequest()
-    if isinstance(error, OperationalError):
+    if is_failure_of_others(error):
         return Unavailable(headers={"Retry-After": "1"})
     if isinstance(error, OSError) and error.errno in NO_SPACE:
         return StorageFull()
@@ -206,6 +231,8 @@ def _refusal_of_rest(error: Any) -> HttpError:
 # start-up. An event has the sentence in the language of its run.
 RUN_ERRORS: dict[str, str | Promise] = {
     "internal_error": _("The run failed on the server."),
+    "service_unavailable": _("A service that the agent needs did not answer. Try again later."),
+    "hook_timeout": _("A step on the server took too long. Try again."),
     "model_error": _("The model could not answer."),
     "model_unavailable": _("The model is busy or out of reach. Try again later."),
     "model_timeout": _("The model did not answer in time. Try again."),
@@ -230,6 +257,8 @@ RUN_ERRORS: dict[str, str | Promise] = {
 # Hints for developers, by the code of RUN_ERROR. They are English.
 HINTS = {
     "internal_error": "The server's log has the traceback, under this run.",
+    "service_unavailable": "The server's log has the traceback, which names the service.",
+    "hook_timeout": "The server's log names the hook, under this run: raise its timeout.",
     "model_error": (
         "The model's answer could not be used: try another AGENT_MODEL, or simpler tools."
     ),
@@ -255,6 +284,10 @@ HINTS = {
         "The process that ran it has ended: a restart, a deployment, or too little memory."
     ),
 }
+
+
+# The codes of failures in code of the project: their words may quote a secret.
+WITHOUT_CAUSE = {"internal_error", "service_unavailable", "hook_timeout"}
 
 
 class RunFailed(Exception):

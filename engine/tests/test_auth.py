@@ -102,6 +102,17 @@ def raised_by_django():
     yield from (MultiPartParserError("hunter2"), RequestDataTooBig("hunter2"))
 
 
+async def test_a_hook_that_waits_in_vain_asks_its_client_to_try_again(user, caplog):
+    def hook(request):
+        raise TimeoutError("hunter2")
+
+    response = await DjangoAGUIView(urls.registry, get_user=hook)(AsyncRequestFactory().post("/"))
+    told = json.loads(response.content)
+    assert (response.status_code, told["error"], response.headers["Retry-After"]) == (503, "unavailable", "1")
+    assert b"hunter2" not in response.content
+    assert "hunter2" in caplog.text
+
+
 def raised_by_rest_framework():
     if find_spec("rest_framework") is None:
         return

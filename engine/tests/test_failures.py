@@ -1,20 +1,22 @@
 """What is said of a run that failed: to its user, to a developer with DEBUG, to the operator in the log and admin."""
 
+import asyncio
 import json
 import logging
 import threading
 from typing import Any
 
 import pytest
+from pydantic_ai.capabilities import Hooks
 from pydantic_ai.exceptions import ModelHTTPError, RunCancelled, UnexpectedModelBehavior
 from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
 
 from agui.errors import RUN_ERRORS, RunFailed
 from agui.events.failures import HINTS, cause_of, describe, error_code, hint_of
 from agui.models import Run
-from agui.testing import fail
+from agui.testing import ScriptedModel, fail
 from tests.conftest import Client, script
-from tests.mounting import answering
+from tests.mounting import answering, mounted
 from tests.provider_stub import Answer, ProviderStub, Refusal
 
 SECRET = "Incorrect API key provided: a secret"
@@ -55,6 +57,54 @@ async def test_a_developer_alone_reads_the_cause_with_the_setting_to_look_at(
     assert SECRET in told["cause"]
     assert SECRET in kept["debug"]["cause"]
     assert told["hint"] == "The provider does not know the key: look at OPENAI_API_KEY in .env."
+
+
+def lists_tools_of(address: str) -> dict[str, Any]:
+    mcp = pytest.importorskip("pydantic_ai.mcp", exc_type=ImportError)
+    return {"toolsets": [mcp.MCPToolset(address)]}
+
+
+def has_instructions_that_raise(error: Exception) -> dict[str, Any]:
+    async def rules() -> str:
+        raise RuntimeError("It was wrapped.") from error
+
+    return {"instructions": [rules]}
+
+
+def has_a_hook_that_hangs() -> dict[str, Any]:
+    hooks: Hooks[Any] = Hooks()
+
+    @hooks.on.before_run(timeout=0.001)
+    async def hang(ctx: Any) -> None:
+        await asyncio.Event().wait()
+
+    return {"capabilities": [hooks]}
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (lambda stub: lists_tools_of("http://127.0.0.1:9/mcp"), "service_unavailable"),
+        (lambda stub: lists_tools_of(f"{stub.url}/mcp"), "service_unavailable"),
+        (lambda stub: has_instructions_that_raise(TimeoutError(SECRET)), "service_unavailable"),
+        (
+            lambda stub: has_instructions_that_raise(ExceptionGroup("", [ConnectionError(SECRET)])),
+            "service_unavailable",
+        ),
+        (lambda stub: has_instructions_that_raise(KeyError(SECRET)), "internal_error"),
+        (lambda stub: has_a_hook_that_hangs(), "hook_timeout"),
+    ],
+)
+async def test_a_failure_of_others_has_a_code_of_its_own(
+    client: Client, stub: ProviderStub, settings: Any, caplog: Any, make: Any, code: str
+):
+    settings.DEBUG = True
+    stub.replies = [Refusal(500, {})] * 3
+    with mounted(model=ScriptedModel([]), **make(stub)):
+        events = await client.run("Hi")
+    assert (events[-1]["type"], events[-1]["code"], events[-1]["message"]) == ("RUN_ERROR", code, RUN_ERRORS[code])
+    assert SECRET not in json.dumps(events)
+    assert any(record.exc_info for record in caplog.records if f"failed: {code}" in record.getMessage())
 
 
 @pytest.mark.parametrize("code", RUN_ERRORS)

@@ -75,7 +75,7 @@ async def test_a_run_waits_no_longer_than_the_setting_says_and_a_request_not_at_
     monkeypatch.setattr(rows, "write", Away(away.real, after=1, times=99))
     with script(say("All of it")):
         events = await client.run("Go")
-    assert events[-1]["code"] == "internal_error"
+    assert events[-1]["code"] == "service_unavailable"
 
 
 async def test_the_audit_trail_waits_too(client: Client, monkeypatch: pytest.MonkeyPatch):

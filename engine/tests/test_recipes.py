@@ -272,7 +272,7 @@ async def test_log_what_a_run_does(paste, user, caplog):
     async def hang(ctx, request_context):
         await asyncio.Event().wait()
 
-    assert (await Chat(user, say("Never asked.")).send("Hi")).error == "internal_error"
+    assert (await Chat(user, say("Never asked.")).send("Hi")).error == "hook_timeout"
     assert "hang took more than 0.001 seconds" in caplog.text
 
 

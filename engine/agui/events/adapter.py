@@ -32,7 +32,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 
 from agui import parts
 from agui.deps import AgentDeps
-from agui.errors import RUN_ERRORS, RunFailed
+from agui.errors import RUN_ERRORS, WITHOUT_CAUSE, RunFailed
 from agui.events.failures import cause_of, describe, error_code, hint_of
 from agui.events.run_state import RunState
 from agui.protocol.files import files_in, part_without_bytes
@@ -206,7 +206,7 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
         outcome.cause = cause_of(error)
         if not isinstance(error, RunFailed | RunCancelled):
             # A provider's error needs no traceback. Our own mistakes do, and so do developers.
-            trace = error if code == "internal_error" or settings.DEBUG else None
+            trace = error if code in WITHOUT_CAUSE or settings.DEBUG else None
             logger.error(
                 "Run %s of thread %s failed: %s: %s",
                 self.shared.setup.key,

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from pydantic_ai.capabilities import HookTimeoutError
 from pydantic_ai.exceptions import (
     ContentFilterError,
     RunCancelled,
@@ -24,7 +25,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from agui.agents import llm
 from agui.agents.keys import used_keys
 from agui.agents.model_failures import UnreadableAnswer
-from agui.errors import HINTS, RUN_ERRORS, RunFailed
+from agui.errors import HINTS, RUN_ERRORS, WITHOUT_CAUSE, RunFailed, is_failure_of_others
 from agui.log_fields import trace_metadata
 from agui.models import Run
 
@@ -75,8 +76,13 @@ def error_code(error: BaseException, messages: Iterable[ModelMessage] = ()) -> s
     is_known = isinstance(error, ContentFilterError | UnreadableAnswer)
     if isinstance(error, UnexpectedModelBehavior) and not is_known and _is_empty(messages):
         return "empty_answer"
-    if isinstance(error, Exception):
-        return llm.error_code(error) or "internal_error"
+    code = llm.error_code(error) if isinstance(error, Exception) else None
+    if code:
+        return code
+    if isinstance(error, HookTimeoutError):
+        return "hook_timeout"
+    if is_failure_of_others(error):
+        return "service_unavailable"
     return "internal_error"
 
 
@@ -131,7 +137,7 @@ def describe(
     if settings.DEBUG:
         hint = hint or hint_of(code)
         # The words of our own exceptions stay in the log, because they may quote a secret.
-        if hint and cause and code != "internal_error":
+        if hint and cause and code not in WITHOUT_CAUSE:
             metadata["debug"] = {"cause": cause, "hint": hint}
         elif hint:
             metadata["debug"] = {"hint": hint}
