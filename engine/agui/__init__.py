@@ -39,6 +39,7 @@ below it. Read them in this order:
         drafts.py            drafts of runs, in case the process dies
         recovery.py          how a thread gets the drafts of a dead process
         life.py              which processes are alive
+        locks.py             the lock that a process holds in PostgreSQL
         processes.py         the names of processes, and whether they exist
         fence.py             a check before each tool: does this process still have the run
         shutdown.py          how the runs end when the server ends
@@ -127,9 +128,9 @@ Every room may use conf.py (the settings) with conf_sections.py (their sections)
 part can add) with part_values.py, errors.py (what clients learn about errors), models.py (the
 tables), actor.py (who acts), clock.py (what time it is), deps.py (what a tool sees as `ctx.deps`),
 log_fields.py (the run that a line of the log belongs to), money.py (amounts of US dollars),
-namespaces.py (agents, told apart), statements.py (how every turn reads and writes rows),
-addresses.py (which addresses are public) and lazy_import.py (modules that are imported on first
-use).
+namespaces.py (agents, told apart), tenants.py (tenants, kept apart), statements.py (how every turn
+reads and writes rows), addresses.py (which addresses are public) and lazy_import.py (modules that
+are imported on first use).
 Django's other modules are above the rooms: apps.py, checks.py, urls.py, management/ and
 templatetags/. Your tests use testing/, contract.py and contract_tests.py.
 

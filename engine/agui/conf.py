@@ -28,6 +28,7 @@ from agui.conf_sections import (
     by_import,
     explain,
     imported,
+    imported_variable,
 )
 
 
@@ -49,6 +50,9 @@ class EngineSettings(Section):
     audit_logger: str = Field(
         "agui.tools.audit.ModelAuditLogger",
         description="Dotted path of the class that records tool calls.",
+    )
+    tenant: str | None = Field(
+        None, description="Dotted path of the context variable with the tenant, if each has tables."
     )
     audit_redact: list[str] = Field(
         SECRET_NAMES,
@@ -176,9 +180,7 @@ class EngineSettings(Section):
         description="How long runs may go on after SIGTERM, before they end as interrupted.",
     )
     tool_timeout_seconds: float | None = Field(
-        None,
-        gt=0,
-        description="Longest call of a tool that has no timeout of its own; None means no limit.",
+        None, gt=0, description="Longest call of a tool without its own timeout; None: no limit."
     )
     tool_threads: int = Field(
         8, gt=0, description="Threads for synchronous tools; one user gets at most three quarters."
@@ -205,6 +207,12 @@ class EngineSettings(Section):
     @by_import
     def _importable(cls, path: str | None) -> str | None:
         return None if path is None else imported(path)
+
+    @field_validator("tenant")
+    @classmethod
+    @by_import
+    def _is_variable(cls, path: str | None) -> str | None:
+        return None if path is None else imported_variable(path)
 
 
 def load(raw: Any = None, context: Any = None) -> EngineSettings:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
+from contextvars import ContextVar
 from typing import Any, ClassVar, get_args
 
 from django.utils.module_loading import import_string
@@ -68,6 +69,12 @@ def imported(path: str) -> str:
         raise ValueError(
             f"{path!r} can't be imported ({error}): name an object that exists, by its dotted path"
         ) from None
+    return path
+
+
+def imported_variable(path: str) -> str:
+    if not isinstance(import_string(imported(path)), ContextVar):
+        raise ValueError(f"{path!r} is no context variable: name a contextvars.ContextVar")
     return path
 
 

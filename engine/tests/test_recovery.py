@@ -26,7 +26,7 @@ from agui import ToolRegistry, tool
 from agui.blocking.executor import in_database
 from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.models import Run
-from agui.runs import drafts, fence, processes, recovery, start
+from agui.runs import drafts, fence, locks, processes, recovery, start
 from agui.runs import life as heartbeats
 from agui.runs.life import DEAD_SECONDS, life
 from agui.runs.live import live
@@ -336,7 +336,7 @@ async def test_with_postgresql_a_process_is_alive_as_long_as_it_holds_its_lock(w
     def hold() -> None:
         if has_locks:
             with connection.cursor() as cursor:
-                lock = heartbeats.LOCKS, heartbeats._lock("elsewhere/1/abc")
+                lock = locks.LOCKS, locks.number_of("elsewhere/1/abc")
                 cursor.execute("SELECT pg_advisory_lock(%s, %s)", lock)
         held.set()
         go_on.wait(60)
@@ -398,8 +398,8 @@ async def test_a_process_holds_its_lock_before_its_first_run_is_recorded(client:
         is_missed.set()
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute(heartbeats.HELD, [heartbeats.LOCKS])
-                seen.append((heartbeats._lock(process_name()) % 2**32,) in cursor.fetchall())
+                cursor.execute(locks.HELD, [locks.LOCKS])
+                seen.append((locks.number_of(process_name()) % 2**32,) in cursor.fetchall())
 
     pre_save.connect(look, sender=Run)
     try:

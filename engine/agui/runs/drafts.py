@@ -20,6 +20,7 @@ from agui.blocking.executor import run_in_thread
 from agui.models import Run
 from agui.runs.life import life
 from agui.runs.processes import process_name
+from agui.tenants import current_tenant, working_for
 
 logger = logging.getLogger("agui.runs")
 
@@ -36,6 +37,7 @@ class Checkpoints:
 
     def __init__(self) -> None:
         self._drafts: dict[str, Draft] = {}
+        self._tenants: dict[str, str | None] = {}
         self._task: asyncio.Task[None] | None = None
         self._due = asyncio.Event()
         self.writing = asyncio.Lock()
@@ -48,7 +50,8 @@ class Checkpoints:
 
         `lost` is called if another process has taken the run up.
         """
-        self._drafts[key] = draft
+        self._drafts[key] = partial(contextvars.copy_context().run, draft)
+        self._tenants[key] = current_tenant()
         life.add(key, lost)
         if self._task is None:
             self._due, self.writing = asyncio.Event(), asyncio.Lock()
@@ -58,6 +61,7 @@ class Checkpoints:
 
     def remove(self, key: str) -> None:
         self._drafts.pop(key, None)
+        self._tenants.pop(key, None)
         life.remove(key)
         if self._task is not None and not self._drafts:
             self._task.cancel()
@@ -96,8 +100,12 @@ class Checkpoints:
                 if columns is not None:
                     drafts[key] = columns
             self._unwritten = drafts
-            if drafts:
-                await run_in_thread(_write, drafts, pool="checkpoints")
+            by_tenant: dict[str | None, dict[str, dict[str, Any]]] = {}
+            for key, columns in drafts.items():
+                by_tenant.setdefault(self._tenants.get(key), {})[key] = columns
+            for tenant, its_drafts in by_tenant.items():
+                with working_for(tenant):
+                    await run_in_thread(_write, its_drafts, pool="checkpoints")
             self._unwritten = {}
 
 

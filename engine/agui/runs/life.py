@@ -13,7 +13,6 @@ heartbeats, and starts to look anew.
 """
 
 import asyncio
-import hashlib
 import logging
 import os
 import threading
@@ -32,7 +31,9 @@ from agui import clock, parts
 from agui.blocking.executor import run_in_thread
 from agui.blocking.workers import closing
 from agui.models import Run
+from agui.runs import locks
 from agui.runs.processes import process_exists, process_name
+from agui.tenants import are_kept_apart, current_tenant, working_for
 
 logger = logging.getLogger("agui.processes")
 
@@ -42,25 +43,6 @@ DEAD_SECONDS = 12
 PAUSE_SECONDS = 6
 RETRY_SECONDS = 1
 STOP_SECONDS = 10  # At most; the thread ends after its query.
-# The first number of all our advisory locks, by which they can be listed. It spells "agui".
-LOCKS = 0x61677569
-# If a host disappears, the server has to free its lock, and the client has to connect again.
-PATIENCE = {
-    "connect_timeout": 5,
-    "keepalives_idle": 3,
-    "keepalives_interval": 3,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 12_000,
-}
-SERVER_PATIENCE = """
-SET tcp_keepalives_idle = 3; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;
-SET tcp_user_timeout = 12000; SET idle_session_timeout = 0
-"""
-HELD = """
-SELECT objid::bigint FROM pg_locks
-WHERE locktype = 'advisory' AND classid = %s AND objsubid = 2 AND granted
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-"""
 # SQLite uses the partial index only if the value of its condition stands in the query.
 AT_WORK = "SELECT id, process, seen_at FROM agui_run WHERE status = 'running'"
 
@@ -81,6 +63,10 @@ class Life:
 
     def __init__(self) -> None:
         self._runs: dict[str, Callable[[], object]] = {}
+        self._tenants: dict[str, str | None] = {}
+        """The tenants of these runs."""
+        self._watched: set[str | None] = set()
+        """The tenants that have runs of other processes."""
         self._thread: threading.Thread | None = None
         self._pid = 0
         self._lock = threading.Lock()
@@ -105,11 +91,13 @@ class Life:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(lost)
 
+        self._tenants[key] = current_tenant()
         self._runs[key] = call_lost
         self.start()
 
     def remove(self, key: str) -> None:
         self._runs.pop(key, None)
+        self._tenants.pop(key, None)
 
     def __contains__(self, key: object) -> bool:
         return key in self._runs
@@ -157,12 +145,13 @@ class Life:
 
     def is_silent(self, run: Run) -> bool:
         """Whether a run has sent no heartbeat for DEAD_SECONDS, and its process has no lock."""
+        self._watched.add(current_tenant())
         return Heartbeat(run.pk, run.process, run.seen_at) in self._silent
 
     def _live(self, ended: threading.Event, is_up: threading.Event) -> None:
         connection: BaseDatabaseWrapper | None = None
         pause: float = 0
-        if not _has_locks(connections[router.db_for_write(Run)]):
+        if not locks.are_possible(connections[router.db_for_write(Run)]):
             # Without locks there is no hurry, and most commands end before the first look.
             pause = BEAT_SECONDS
             is_up.set()
@@ -196,7 +185,7 @@ class Life:
         # miss it.
         options.pop("pool", None)
         if connection.vendor == "postgresql":
-            options = PATIENCE | options
+            options = locks.PATIENCE | options
         connection.settings_dict = {**connection.settings_dict, "OPTIONS": options}
         connections[alias] = connection
         self._is_locked = False
@@ -208,6 +197,16 @@ class Life:
     def beat(self) -> None:
         """Send a heartbeat of each run, and stop those that another process took or deleted."""
         runs = dict(self._runs)
+        tenants = {key: self._tenants.get(key) for key in runs}
+        for tenant in set(tenants.values()):
+            of_tenant = {}
+            for key, lost in runs.items():
+                if tenants[key] == tenant:
+                    of_tenant[key] = lost
+            with working_for(tenant):
+                self._beat(of_tenant)
+
+    def _beat(self, runs: dict[str, Callable[[], object]]) -> None:
         rows = Run.objects.using(router.db_for_write(Run))
         own = rows.filter(pk__in=runs, process=process_name())
         if not runs or _update_seen(own.filter(status=Run.Status.RUNNING)) == len(runs):
@@ -227,38 +226,43 @@ class Life:
             self._forget()
         self._checked_at = began
         held = self._hold(connection)
-        at_work = list(Run.objects.using(connection.alias).raw(AT_WORK))
-        executor = parts.executor()
-        if executor:
-            ordered = executor.ordered_runs().using(connection.alias)
-            at_work += ordered.only("process", "seen_at")
-        heartbeats = [Heartbeat(run.pk, run.process, run.seen_at) for run in at_work]
+        heartbeats = []
+        for tenant in self.tenants():
+            with working_for(tenant):
+                at_work = _read_heartbeats(connection)
+            heartbeats += at_work
+            if not at_work:
+                self._watched.discard(tenant)
         now = clock.monotonic()
         self._seen = {heartbeat: self._seen.get(heartbeat, now) for heartbeat in heartbeats}
         silent = []
         for heartbeat, since in self._seen.items():
-            if began - since >= DEAD_SECONDS and _lock(heartbeat.process) not in held:
+            if began - since >= DEAD_SECONDS and locks.number_of(heartbeat.process) not in held:
                 silent.append(heartbeat)
         self._silent = frozenset(silent)
 
+    def tenants(self) -> set[str | None]:
+        """Return the tenants that have runs, as far as this process knows; {None} without any."""
+        if not are_kept_apart():
+            return {None}
+        return {*self._tenants.copy().values(), *self._watched.copy()}
+
     def _hold(self, connection: BaseDatabaseWrapper) -> set[int]:
         """Take this process's lock, if it has not done so; returns the locks of all processes."""
-        if not _has_locks(connection):
+        if not locks.are_possible(connection):
             return set()
-        with connection.cursor() as cursor:
-            if not self._is_locked:
-                lock = [LOCKS, _lock(process_name())]
-                cursor.execute(SERVER_PATIENCE)
-                cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", lock)
-                self._is_locked = cursor.fetchone()[0]
-            cursor.execute(HELD, [LOCKS])
-            return {_signed(number) for (number,) in cursor.fetchall()}
+        if not self._is_locked:
+            self._is_locked = locks.take(connection, process_name())
+        return locks.held(connection)
 
 
-def _has_locks(connection: BaseDatabaseWrapper) -> bool:
-    """Whether a process can hold a lock through a connection: not if a pooler shares it."""
-    is_shared = connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
-    return connection.vendor == "postgresql" and not is_shared
+def _read_heartbeats(connection: BaseDatabaseWrapper) -> list[Heartbeat]:
+    at_work = list(Run.objects.using(connection.alias).raw(AT_WORK))
+    executor = parts.executor()
+    if executor:
+        ordered = executor.ordered_runs().using(connection.alias)
+        at_work += ordered.only("process", "seen_at")
+    return [Heartbeat(run.pk, run.process, run.seen_at) for run in at_work]
 
 
 def _is_private(database: BaseDatabaseWrapper) -> bool:
@@ -278,15 +282,6 @@ def _update_seen(rows: QuerySet[Run]) -> int:
         free = rows.select_for_update(skip_locked=True, no_key=no_key)
         keys = list(free.values_list("pk", flat=True))
         return rows.filter(pk__in=keys).update(seen_at=Now())
-
-
-def _lock(process: str) -> int:
-    """The second number of a process's lock."""
-    return _signed(int.from_bytes(hashlib.sha256(process.encode()).digest()[:4]))
-
-
-def _signed(number: int) -> int:
-    return number - 2**32 if number >= 2**31 else number
 
 
 def _close(connection: BaseDatabaseWrapper) -> None:

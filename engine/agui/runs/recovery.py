@@ -20,6 +20,7 @@ from agui.runs.processes import process_name
 from agui.runs.usage import count_unpriced
 from agui.stores import codec
 from agui.stores.base import ThreadStore, store_class
+from agui.tenants import working_for
 
 logger = logging.getLogger("agui.runs")
 
@@ -43,6 +44,12 @@ async def sweep() -> None:
     store = store_class()
     if store.needs_request:
         return
+    for tenant in life.tenants():
+        with working_for(tenant):
+            await _sweep(store)
+
+
+async def _sweep(store: type[ThreadStore]) -> None:
     running = Run.objects.filter(status=Run.Status.RUNNING).defer("draft")
     rows, on = await in_database(_read, running)
     threads = set()

@@ -29,6 +29,7 @@ from agui.contrib.redis.server import (
 from agui.errors import Unavailable
 from agui.models import Run
 from agui.runlog.memory import RunLog
+from agui.tenants import current_tenant, working_for
 
 logger = logging.getLogger("agui.runlog")
 
@@ -67,6 +68,7 @@ class Replica(RunLog):
     entry: str = ""
     ask_to_stop: Callable[[], object] | None = None
     heard_at: float = field(default_factory=clock.monotonic)
+    tenant: str | None = field(default_factory=current_tenant)
     missed_at: float | None = None
     """Since when nobody works on the run."""
 
@@ -190,7 +192,11 @@ class Replicas:
         if not silent:
             return
         # Redis may have lost what it knew, so ask the database whether the runs are still on.
-        dead = await self._recovery.find_dead([replica.key for replica in silent])
+        dead: dict[str, str] = {}
+        for tenant in {replica.tenant for replica in silent}:
+            keys = [replica.key for replica in silent if replica.tenant == tenant]
+            with working_for(tenant):
+                dead |= await self._recovery.find_dead(keys)
         if Run.Status.RUNNING in dead.values():
             await self._recovery.sweep()
         for replica in silent:

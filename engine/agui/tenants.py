@@ -1,0 +1,45 @@
+"""The tenant that a request, and all work for it, belongs to, if a project keeps tenants apart.
+
+A project that has the rows of each tenant in a schema of its own says in a context variable which
+one is meant (agui/manual/recipes/keep-tenants-apart.md). Context variables go wherever the work of
+a request goes. What a process does for all its runs at once, it does for each tenant.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import cast
+
+from django.utils.module_loading import import_string
+
+from agui import conf
+
+
+def _variable() -> ContextVar[str] | None:
+    """Return the variable that AGUI["TENANT"] names."""
+    path = conf.get().tenant
+    return cast(ContextVar[str], import_string(path)) if path else None
+
+
+def are_kept_apart() -> bool:
+    return conf.get().tenant is not None
+
+
+def current_tenant() -> str | None:
+    """Return the tenant of this request or run; None if it has none."""
+    variable = _variable()
+    return variable.get(None) if variable else None
+
+
+@contextmanager
+def working_for(tenant: str | None) -> Iterator[None]:
+    """Belong to a tenant until the block ends."""
+    variable = _variable()
+    if variable is None or tenant is None:
+        yield
+        return
+    token = variable.set(tenant)
+    try:
+        yield
+    finally:
+        variable.reset(token)
