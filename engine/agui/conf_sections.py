@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from contextvars import ContextVar
+from importlib.util import find_spec
 from typing import Any, ClassVar, get_args
 
 from django.utils.module_loading import import_string
