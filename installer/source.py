@@ -73,6 +73,7 @@ PARTS = {
         "notifications",
         "oauth",
         "observe",
+        "office",
         "pacing",
         "queue",
         "redis",

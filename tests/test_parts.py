@@ -94,7 +94,7 @@ def without(request: pytest.FixtureRequest, bake, furnish) -> Path:
     gone = {request.param, *(name for name, needed in NEEDED.items() if request.param in needed)}
     for name in gone:
         edit(project / "config/settings.py", line_of(name), "")
-    extras = {"admin", "attachments", "bundle", "terminal"}
+    extras = {"admin", "attachments", "bundle", "office", "terminal"}
     name_extras(project, extras, extras - gone)
     furnish(project)
     return project

@@ -69,6 +69,7 @@ INSTALLED_APPS = [
     "agui.contrib.notifications",
     "agui.contrib.oauth",
     "agui.contrib.observe",
+    "agui.contrib.office",
     "agui.contrib.pacing",
     "agui.contrib.queue",
     "agui.contrib.redis",

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agui import conf
 from agui.actor import Actor
+from agui.contrib.attachments import readers
 from agui.contrib.attachments.conf import AttachmentsSettings
 from agui.contrib.attachments.encodings import encoding_of
 from agui.contrib.attachments.models import Attachment
@@ -73,9 +74,12 @@ class UnknownKind(UnsupportedMediaType):
     code = "unknown_kind"
 
     def __init__(self, accepted: list[str]) -> None:
-        kinds = ", ".join(KINDS.get(media_type, media_type) for media_type in accepted)
+        named = {**KINDS, **readers.kinds()}
+        kinds = [named.get(media_type, media_type) for media_type in accepted]
         super().__init__(
-            f"This kind of file can't be read. You can send: {kinds}.", accepted=accepted
+            f"This kind of file can't be read. You can send: {', '.join(kinds)}.",
+            accepted=accepted,
+            kinds=kinds,
         )
 
 
@@ -92,7 +96,7 @@ def keep_upload(upload: UploadedFile, actor: Actor) -> Attachment:
     Raises UnknownKind for content that the settings don't accept, UnknownEncoding and TooLarge.
     """
     content = inspect(upload)
-    accepted = conf.part(AttachmentsSettings).types
+    accepted = [*conf.part(AttachmentsSettings).types, *readers.kinds()]
     if content.media_type not in accepted:
         raise UnknownKind(accepted)
     if not content.encoding:
@@ -183,7 +187,7 @@ def inspect(upload: UploadedFile) -> Content:
         except UnicodeDecodeError:
             is_utf8 = False
     pending, _ = decoder.getstate()
-    media_type = media_type_of(head, end)
+    media_type = media_type_of(head, end) or readers.media_type_of(upload, head)
     if media_type:
         return Content(media_type, digest.hexdigest())
     if is_utf8 and not pending:  # else the file ends within a character

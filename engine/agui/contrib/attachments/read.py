@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
+from agui.contrib.attachments import readers
 from agui.contrib.attachments.models import Attachment
 from agui.deps import AgentDeps
 
@@ -24,7 +25,13 @@ class UserFile:
 
     @property
     def text(self) -> str:
-        """The text of a text file, in whatever encoding it came."""
+        """The text of a text file, in whatever encoding it came, and of what a part can read.
+
+        It converts other files than texts, so a coroutine function calls it in a thread.
+        """
+        reader = readers.reader_of(self.media_type)
+        if reader:
+            return reader.text_of(self.id, self.media_type, self.data)
         return self.data.decode(self.encoding, "replace").removeprefix("\ufeff")
 
 
@@ -34,7 +41,10 @@ def read_file(ctx: RunContext[AgentDeps], attachment_id: str | None = None) -> U
     Raises ToolFailed, which the model reads, if there is no such file or if it is another user's.
     It asks the database, so a coroutine function calls it with `sync_to_async`.
     """
-    attachment = find_attachment(ctx, attachment_id)
+    return file_of(find_attachment(ctx, attachment_id))
+
+
+def file_of(attachment: Attachment) -> UserFile:
     return UserFile(
         id=str(attachment.pk),
         name=attachment.name,

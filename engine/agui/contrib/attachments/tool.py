@@ -9,10 +9,11 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.tools import ToolDefinition
 
 from agui import conf
+from agui.contrib.attachments import readers
 from agui.contrib.attachments.conf import AttachmentsSettings
 from agui.contrib.attachments.files import PDF
 from agui.contrib.attachments.models import Attachment
-from agui.contrib.attachments.read import find_attachment, read_bytes
+from agui.contrib.attachments.read import file_of, find_attachment, read_bytes
 from agui.deps import AgentDeps
 from agui.tools.call import build_toolset
 from agui.tools.registry import ToolRegistry, tool
@@ -32,7 +33,7 @@ def read_attachment(
     A long text says how to read on.
     """
     attachment = find_attachment(ctx, attachment_id)
-    if attachment.media_type == "text/plain":
+    if attachment.media_type == "text/plain" or readers.reader_of(attachment.media_type):
         return _read_text(attachment, offset)
     if attachment.media_type.startswith("image/") or attachment.media_type == PDF:
         return _read_whole(attachment)
@@ -42,11 +43,11 @@ def read_attachment(
 def _read_text(attachment: Attachment, offset: int) -> dict[str, Any]:
     """Read a page of a text. The text is a JSON string, so it can't fake the note beside it."""
     limit, size = conf.part(AttachmentsSettings).read_page_bytes, attachment.size
-    if attachment.encoding == "utf-8":
+    if attachment.encoding == "utf-8" and attachment.media_type == "text/plain":
         data = read_bytes(attachment, min(offset, size), limit)
     else:
         # Offsets count bytes of UTF-8, as for any other text.
-        whole = read_bytes(attachment, 0, size).decode(attachment.encoding, "replace").encode()
+        whole = file_of(attachment).text.encode()
         data, size = whole[offset : offset + limit], len(whole)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     following = offset + len(data)
