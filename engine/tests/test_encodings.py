@@ -18,6 +18,9 @@ REPORTED = {
     "Name;Ort\nMüller, Zoë;Besançon\n": "cp1252",
     "Name;Stadt\r\nJürgen Groß;Köln\r\n": "cp1252",
     "nombre;año\nPeña;1990\n": "cp1252",
+    "Name;Preis\r\nTisch;5 €\r\n": "cp1252",
+    "Name\tPrice\r\n“Table” – red\t€ 5\r\n": "cp1252",
+    'Artikel\tPreis\r\n"Tür ""neu"""\t5,00 €\t„neu“ – rot\r\n': "cp1252",
     "Zażółć gęślą jaźń": "cp1250",
     "Привет, мир. Это таблица за март;42\r\n": "cp1251",
     "Привет": "koi8-r",
@@ -122,6 +125,38 @@ def test_of_thousands_of_files_hardly_one_is_wrong():
     right, seen, wrong = judged(25, [15, 40, 120, 1000])
     assert len(wrong) <= 0.002 * sum(seen.values()), wrong
     assert sum(right.values()) > 0.6 * sum(seen.values())
+
+
+QUOTES = {"de": "„{}“", "fr": "« {} »", "es": "“{}”"}
+
+
+def tables(language: str, rows: int, count: int):
+    """Tables as Excel exports them: with euros, quotes, and the separators of texts and CSV files."""
+    choose = random.Random(f"{language} {rows}")  # noqa: S311
+    for number in range(count):
+        separator = "\t;,"[number % 3]
+        text = ""
+        for _ in range(rows):
+            quoted = QUOTES[language].format(choose.choice(phrases(language)).split()[0])
+            cells = [" ".join(choose.choice(phrases(language)).split()[:3]), f"{choose.randint(1, 999)},50 €", quoted]
+            cells += [f'12 "{choose.randint(1, 9)}"', choose.choice(phrases(language))[:20]]
+            for index, cell in enumerate(cells):
+                if set(cell) & {'"', "\n", separator}:
+                    cells[index] = '"' + cell.replace('"', '""') + '"'
+            text += separator.join(cells) + "\r\n"
+        data = text.encode("cp1252", "ignore")
+        yield data.decode("cp1252"), data
+
+
+@pytest.mark.parametrize("language", QUOTES)
+def test_tables_of_excel_are_read(language):
+    for rows, least in ((1, 10), (5, 12), (30, 17)):
+        read = 0
+        for text, data in tables(language, rows, 18):
+            found = encoding_of(data)
+            assert not found or data.decode(found) == text
+            read += bool(found)
+        assert read >= least, rows
 
 
 def test_one_letter_past_what_the_detector_reads_counts(monkeypatch):

@@ -45,6 +45,14 @@ ICELANDIC = set("ÐðÞþ")
 # UTF-16 without zero bytes is never found to be likelier than this in another encoding.
 LEAST_IF_WIDE = 0.05
 
+# Signs that only Windows' encodings have, and all of them: euros beside an amount, quotes around
+# words, a dash between blanks. Elsewhere these bytes are letters, which don't stand so, or nothing.
+SIGNS = re.compile(
+    rb"(?<=\d)[ \xa0]?\x80(?![\w\x80-\xff])|(?<![\w\x80-\xff])\x80[ \xa0]?(?=\d)|(?<= )\x96(?= )|"
+    rb"(?<![\w\x80-\xff])[\x84\x93](?=\w)([^\x80-\x9f\t;\r\n]{1,99})[\x93\x94](?![\w\x80-\xff])"
+)
+WITHOUT_SIGNS = re.compile("iso8859|cp437|cp850|cp852|mac-roman")
+
 WORD = re.compile(r"[^\W\d_]+")
 # Invisible signs of Arabic and Hebrew.
 JOINED_LATIN = re.compile(r"[a-zA-Z][\u200c-\u200f]")
@@ -127,8 +135,16 @@ def _sample(data: bytes) -> bytes:
 
 def _detected(sample: bytes, floor: float) -> str:
     """Return the encoding that the detector finds likely, and all others less so."""
-    readings = _readings(sample)
-    name, text, confidence = next(readings, ("", "", 0.0))
+    has_signs = SIGNS.search(sample)
+    letters = SIGNS.sub(rb"\1", sample)
+    if has_signs and letters.isascii():
+        return "cp1252"
+    readings = list(_readings(letters))
+    if has_signs:
+        readings = [reading for reading in readings if not WITHOUT_SIGNS.match(reading[0])]
+    if not readings:
+        return ""
+    name, text, confidence = readings[0]
     if name not in KNOWN or confidence < floor or not _is_plausible(text):
         return ""
     few = sum(not character.isascii() for character in text) < FEW
@@ -136,10 +152,8 @@ def _detected(sample: bytes, floor: float) -> str:
     if few and ICELANDIC & set(text):
         factor = FACTOR_OF_ICELANDIC
     for rival, other, likelihood in readings:
-        if other == text:
-            continue
         least = FACTOR_OF_WESTERN if few and rival == "cp1252" else factor
-        if likelihood >= confidence * least and _is_plausible(other):
+        if other != text and likelihood >= confidence * least and _is_plausible(other):
             return ""
     return READ_AS.get(name, name)
 

@@ -19,7 +19,6 @@ CHUNK_BYTES = 64 * 1024
 # Each module is imported for its kind alone: the libraries are large.
 READERS = {
     kinds.DOCX: "word",
-    kinds.RTF: "word",
     kinds.ODT: "opendocument",
     kinds.ODP: "opendocument",
     kinds.PPTX: "slides",

@@ -34,7 +34,7 @@ def _numbered(roots: Iterable[Element]) -> set[tuple[str | None, int]]:
     """Find the styles of lists, and the levels in them, that have numbers."""
     numbered = set()
     for root in roots:
-        for style in root.iter("{*}list-style"):
+        for style in root.iterfind(".//{*}list-style"):
             for level in style.iterfind("{*}list-level-style-number"):
                 if _attribute(level, "num-format"):
                     key = _attribute(style, "name"), int(_attribute(level, "level") or 1)

@@ -1,21 +1,16 @@
-"""Documents of Word, and RTF."""
+"""Documents of Word."""
 
 from io import BytesIO
 from typing import Any
 
 import mammoth
-from striprtf.striprtf import rtf_to_text
 
-from agui.contrib.office import kinds
 from agui.contrib.office.html_text import markdown_of
 
 STYLES = "comment-reference => sup"
 
 
 def read(data: bytes, media_type: str) -> str:
-    if media_type == kinds.RTF:
-        text: str = rtf_to_text(data.decode("latin-1"), errors="replace")
-        return text
     document = mammoth.convert_to_html(
         BytesIO(data), convert_image=mammoth.images.img_element(_no_source), style_map=STYLES
     )

@@ -10,13 +10,13 @@ import { readEvents } from "./sse.js";
 export class HttpError extends Error {
   /**
    * @param {number} status @param {{ error?: string, message?: string, resets_at?: string,
-   *   accepted?: string[] }} body
+   *   kinds?: string[] }} body
    */
-  constructor(status, { error, message, resets_at, accepted } = {}) {
+  constructor(status, { error, message, resets_at, kinds } = {}) {
     super(message ?? `HTTP ${status}`);
     this.status = status;
     this.until = resets_at;
-    this.accepted = accepted;
+    this.kinds = kinds;
     this.code = status === 401 ? "unauthorized" : (error ?? "http_error");
   }
 }

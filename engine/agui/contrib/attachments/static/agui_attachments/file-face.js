@@ -46,14 +46,6 @@ export function fileList(strings, ...items) {
   return h("ul", look, ...items);
 }
 
-/** What people call the types of files. */
-const KINDS = new Map([
-  ["image/png", "PNG"],
-  ["image/jpeg", "JPEG"],
-  ["image/gif", "GIF"],
-  ["image/webp", "WebP"],
-  ["application/pdf", "PDF"],
-]);
 const SHEET =
   "M13.5 3.5H7A1.5 1.5 0 0 0 5.5 5v14A1.5 1.5 0 0 0 7 20.5h10a1.5 " +
   "1.5 0 0 0 1.5-1.5V8.5zM13.5 3.5v5h5";
@@ -96,15 +88,15 @@ export function fileFace(name, size, lang) {
  * @param {import("./uploads.js").Failure} error @param {Strings} strings
  * @param {number} [maxBytes]
  */
-export function reasonOf({ code, message, accepted }, strings, maxBytes) {
+export function reasonOf({ code, message, kinds }, strings, maxBytes) {
   /** @type {Record<string, unknown> & typeof FILE_WORDS} */
   const words = { ...FILE_WORDS, ...strings };
   if (code === "file_over_limit") {
     return format(words.file_over_limit, { limit: formatSize(Number(maxBytes), strings.lang) });
   }
-  if (code === "unknown_kind" && accepted) {
-    const kinds = accepted.map((type) => KINDS.get(type) ?? (type === "text/plain" && words.texts));
-    return format(words.unknown_kind, { kinds: kinds.filter(Boolean).join(", ") });
+  if (code === "unknown_kind" && kinds) {
+    const named = kinds.map((kind) => (kind === "texts" ? words.texts : kind));
+    return format(words.unknown_kind, { kinds: named.join(", ") });
   }
   return String(words[code ?? ""] ?? message ?? strings.failedTitle);
 }

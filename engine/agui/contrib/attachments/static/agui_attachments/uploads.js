@@ -6,8 +6,8 @@
 
 /** @typedef {import("../agui/types.d.ts").Attachment} Attachment */
 /**
- * @typedef {{ code?: string, message?: string, status?: number, accepted?: string[] }} Failure
- *   `accepted`: the media types that the server takes
+ * @typedef {{ code?: string, message?: string, status?: number, kinds?: string[] }} Failure
+ *   `kinds`: what the server takes, as users call it
  */
 
 /**
