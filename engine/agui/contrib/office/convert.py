@@ -4,6 +4,7 @@ import json
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from io import BytesIO
 from typing import Any
@@ -27,7 +28,7 @@ READERS = {
     kinds.XLS: "sheets",
     kinds.MAIL: "mail",
 }
-# What a text needs neither to reach the network nor to start programs.
+# A file becomes a text without the network and without other programs.
 FORBIDDEN = ("socket.", "subprocess.", "os.exec", "os.system", "os.posix_spawn", "os.fork")
 
 
@@ -47,10 +48,15 @@ def limit_process(memory_bytes: int, seconds: float) -> None:
         import resource
     except ImportError:  # Windows
         return
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
-    for nothing in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
-        resource.setrlimit(nothing, (0, 0))
+    limits = {
+        resource.RLIMIT_AS: memory_bytes,
+        resource.RLIMIT_CPU: int(seconds) + 1,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: 0,
+    }
+    for limit, most in limits.items():
+        with suppress(ValueError, OSError):  # macOS refuses the limit on memory
+            resource.setrlimit(limit, (most, most))
 
 
 def answer(media_type: str, data: bytes) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def _mail(mail: Any, depth: int) -> str:
     texts = ["\n".join(lines)]
     body = mail.get_body(("plain", "html"))
     if body is not None:
-        texts.append(_text(body))
+        texts.append(_text(body).strip())
     attached = []
     mails = []
     for part in mail.iter_attachments():

@@ -18,9 +18,12 @@ MAX_BLANKS = 100
 
 def read(data: bytes, media_type: str) -> str:
     with zipfile.ZipFile(BytesIO(data)) as archive:
-        root, styles = (_parsed(archive, name) for name in ("content.xml", "styles.xml"))
+        root = _parsed(archive, "content.xml")
+        roots = [root]
+        if "styles.xml" in archive.namelist():
+            roots.append(_parsed(archive, "styles.xml"))
     body = next(element for element in root if _name(element) == "body")
-    document = Document(_numbered([root, styles]))
+    document = Document(_numbered(roots))
     html = "".join(document.inner(body))
     return markdown_of(html + "".join(document.notes))
 
