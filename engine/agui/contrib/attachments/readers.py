@@ -4,6 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from agui import parts
+from agui.errors import UnsupportedMediaType
+
+
+class Encrypted(UnsupportedMediaType):
+    """Refuses a file that only a password opens."""
+
+    code = "encrypted_file"
+    message = "This file is protected with a password. Remove the password and send it again."
 
 
 class FileReader:
@@ -16,7 +24,7 @@ class FileReader:
     def media_type_of(self, file: Any, head: bytes) -> str | None:
         """Find out the type of a file, of which `head` is the beginning; None if it is no such.
 
-        Raises UnsupportedMediaType for a file of the part's kinds that can't be read.
+        Raises Encrypted.
         """
         raise NotImplementedError
 
@@ -41,7 +49,7 @@ def kinds() -> dict[str, str]:
 
 
 def media_type_of(file: Any, head: bytes) -> str | None:
-    """Return the type of a file that one of the readers accepts. Raises UnsupportedMediaType."""
+    """Return the type of a file that one of the readers accepts. Raises Encrypted."""
     for reader in readers():
         media_type = reader.media_type_of(file, head)
         if media_type in reader.kinds():

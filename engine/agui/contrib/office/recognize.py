@@ -4,8 +4,8 @@ import re
 from typing import Any
 from zipfile import ZipFile
 
+from agui.contrib.attachments.readers import Encrypted
 from agui.contrib.office.kinds import DOCX, KINDS, MAIL, PPTX, XLS, XLSX, ZIP
-from agui.errors import UnsupportedMediaType
 
 # A zip file ends with the size of the list of its entries, and a comment.
 END_OF_ZIP, END_BYTES, MAX_COMMENT_BYTES = b"PK\x05\x06", 22, 64 * 1024
@@ -32,13 +32,6 @@ FIELDS_OF_MAIL = {
     *(b"from", b"to", b"subject", b"date", b"received", b"message-id", b"mime-version"),
     *(b"return-path", b"delivered-to", b"reply-to", b"cc"),
 }
-
-
-class Encrypted(UnsupportedMediaType):
-    """Refuses a file that only a password opens."""
-
-    code = "encrypted_file"
-    message = "This file is protected with a password. Remove the password and send it again."
 
 
 def media_type_of(file: Any, head: bytes) -> str | None:
