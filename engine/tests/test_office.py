@@ -61,6 +61,8 @@ PARTS = (
 )
 MIXED = office_files.HEADER + f'Content-Type: multipart/mixed; boundary="b"\r\n\r\n{PARTS}'
 
+# A table within a cell.
+WITHIN = "<table><tr><td colspan=2>c|d<tr><td><table><tr><td>a</table><td>b</table>"
 SHOWN = "From: a@example.com\nTo: b@example.com\nSubject: hello\n\n"
 
 READ = {
@@ -106,9 +108,9 @@ READ = {
         "---\n\nA mail that is attached:\n\nFrom: c@example.com\nSubject: inner\n\ninner text",
     ),
     "page": (
-        mail("<style>p {}</style><p>x <a href='javascript:1'>y</a></p><table><tr><td>x</table>", "text/html"),
+        mail(f"<style>p {{}}</style><p>x <a href='javascript:1'>y</a></p>{WITHIN}", "text/html"),
         kinds.MAIL,
-        f"{SHOWN}x y\n\n| x |\n| --- |",
+        f"{SHOWN}x y\n\n| c\\|d |  |\n| --- | --- |\n| \\| a \\| \\| --- \\| | b |",
     ),
 }  # fmt: skip
 

@@ -1,11 +1,13 @@
 """Markdown from HTML, with tables whose merged cells are in their places."""
 
+import re
 from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
 
 MAX_SPAN = 100
+PIPE = re.compile(r"(?<!\\)\|")
 LEFT_OUT = ["script", "style", "head", "title", "noscript", "template"]
 
 
@@ -20,31 +22,32 @@ class Converter(MarkdownConverter):
         address = str(el.get("href") or "")
         if not address.startswith(("http:", "https:", "mailto:")):
             return text
-        written: str = super().convert_a(el, text, parent_tags)
-        return written
+        return f"[{text}]({address})" if text.strip() else ""
 
     def convert_td(self, el: Tag, text: str, parent_tags: Any) -> str:
-        return f" {' '.join(text.split())} |"
+        # The cells of a table within this one have their signs already.
+        words = PIPE.sub(r"\|", " ".join(text.split()))
+        return f" {words} |"
 
     convert_th = convert_td
 
 
 def markdown_of(html: str) -> str:
-    soup = BeautifulSoup(html, "html.parser")
+    # lxml, which python-pptx needs, closes the cells that a page leaves open.
+    soup = BeautifulSoup(html, "lxml")
     for tag in soup(LEFT_OUT):
         tag.decompose()
     for table in reversed(soup("table")):
         _fill_merged_cells(soup, table)
-        for text in table(string=lambda text: "|" in text):
-            text.replace_with(text.replace("|", "\\|"))
-    text: str = Converter(
+    converter = Converter(
         heading_style="ATX",
         bullets="-",
         table_infer_header=True,
         escape_misc=False,
         escape_underscores=False,
         escape_asterisks=False,
-    ).convert_soup(soup)
+    )
+    text: str = converter.convert_soup(soup)
     return text
 
 
@@ -52,7 +55,8 @@ def _fill_merged_cells(soup: BeautifulSoup, table: Tag) -> None:
     """Put empty cells where a cell reaches over other columns or rows."""
     reaching: dict[int, int] = {}
     """For how many more rows a cell from above reaches into each column."""
-    for row in table("tr"):
+    rows = [row for row in table("tr") if row.find_parent("table") is table]
+    for row in rows:
         column = 0
         for cell in row(["td", "th"], recursive=False):
             while reaching.get(column, 0):

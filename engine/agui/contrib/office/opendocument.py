@@ -113,10 +113,10 @@ class Document:
 
     def _note(self, note: Element) -> str:
         """Return the sign of a note, which comes after the text."""
-        sign = "".join(note.find("{*}note-citation").itertext())
-        body = "".join(self.inner(note.find("{*}note-body")))
-        self.notes.append(f"<p>[{escape(sign)}]</p>{body}")
-        return f"[{escape(sign)}]"
+        sign = escape(note.findtext("{*}note-citation") or "")
+        for body in note.iterfind("{*}note-body"):
+            self.notes.append(f"<p>[{sign}]</p>{''.join(self.inner(body))}")
+        return f"[{sign}]"
 
     def _frame(self, frame: Element) -> Iterator[str]:
         """Write the text of a frame; of an image the description, of an object nothing."""
