@@ -18,7 +18,9 @@ from agui import conf
 def _variable() -> ContextVar[str] | None:
     """Return the variable that AGUI["TENANT"] names."""
     path = conf.get().tenant
-    return cast(ContextVar[str], import_string(path)) if path else None
+    if path is None:
+        return None
+    return cast(ContextVar[str], import_string(path))
 
 
 def are_kept_apart() -> bool:
@@ -28,7 +30,9 @@ def are_kept_apart() -> bool:
 def current_tenant() -> str | None:
     """Return the tenant of this request or run; None if it has none."""
     variable = _variable()
-    return variable.get(None) if variable else None
+    if variable is None:
+        return None
+    return variable.get(None)
 
 
 @contextmanager

@@ -76,7 +76,9 @@ def error_code(error: BaseException, messages: Iterable[ModelMessage] = ()) -> s
     is_known = isinstance(error, ContentFilterError | UnreadableAnswer)
     if isinstance(error, UnexpectedModelBehavior) and not is_known and _is_empty(messages):
         return "empty_answer"
-    code = llm.error_code(error) if isinstance(error, Exception) else None
+    code = None
+    if isinstance(error, Exception):
+        code = llm.error_code(error)
     if code:
         return code
     if isinstance(error, HookTimeoutError):
