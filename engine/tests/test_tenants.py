@@ -40,6 +40,8 @@ class Query:
 def queries(settings: Any, monkeypatch: pytest.MonkeyPatch) -> list[Query]:
     """The queries of all connections, from now on."""
     settings.AGUI = {"TENANT": "tests.test_tenants.tenant"}
+    # Tests before this one have had runs without a tenant.
+    monkeypatch.setattr(life, "_watched", set())
     made: list[Query] = []
     execute = CursorWrapper._execute_with_wrappers  # type: ignore[attr-defined]
 
