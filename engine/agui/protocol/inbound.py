@@ -131,7 +131,7 @@ def read(messages: Sequence[Message]) -> list[ModelMessage]:
     for message in messages:
         content: Any = message.content
         if isinstance(message, ToolMessage):
-            text = only_text(content)
+            text = _result_of(message)
             if text is not None:
                 texts[message.tool_call_id].append(text)
                 content = ""
@@ -175,6 +175,15 @@ def _one_prompt_each(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         for prompt in prompts:
             separate.append(replace(message, parts=[prompt]))
     return separate
+
+
+def _result_of(message: ToolMessage) -> str | None:
+    """Find the text that the model reads as a result: after a failure, why the tool has failed."""
+    text = only_text(message.content)
+    if not message.error or text is None or message.error in text:
+        return text
+    # Some clients send what a failed tool has returned: nothing, in JSON.
+    return message.error if text in ("", "null") else f"{text}\n{message.error}"
 
 
 def only_text(content: Any) -> str | None:
