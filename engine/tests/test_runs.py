@@ -451,6 +451,22 @@ async def test_a_run_that_nobody_reads_makes_way_for_the_next_turn_and_for_the_s
     assert statuses == [Run.Status.CANCELLED, Run.Status.FINISHED]
 
 
+async def test_a_reader_that_leaves_while_the_server_looks_is_none(client: Client, monkeypatch):
+    """A client closes one connection and opens another: the server may notice the second one first."""
+    async with half_said(client, say("At your service.")) as (response, _go_on):
+        look = live.logs.stop_if_unread
+
+        async def look_too_early(*thread: str) -> bool:
+            found = await look(*thread)
+            response.close()
+            return found
+
+        monkeypatch.setattr(live.logs, "stop_if_unread", look_too_early)
+        events = await client.run("Hey")
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert (await client.lines())[-2:] == ["Hey", "assistant: At your service."]
+
+
 async def test_a_run_that_somebody_reads_does_not(client: Client):
     async with a_run_on_its_way(client) as go_on:
         reader = await client.get("threads/t1/events/")

@@ -127,14 +127,17 @@ def check_tool_names(run_input: RunAgentInput, agent: Agent[Any, Any]) -> None:
 def tidy_messages(payload: Any) -> None:
     """Bring the messages of a run's body into the current form of AG-UI.
 
-    A message without an id gets one: .NET's clients send none. Encrypted values are dropped,
-    because the server never sends any.
+    A message without an id gets one: .NET's clients send none. The result of a tool that returns
+    nothing is empty: TanStack AI sends no content. Encrypted values are dropped, because the server
+    never sends any.
     """
     if not isinstance(payload, dict):
         return
     for message in _dicts(payload.get("messages")):
         if message.get("id") in (None, ""):
             message["id"] = str(uuid.uuid4())
+        if message.get("role") == "tool" and message.get("content") is None:
+            message["content"] = ""
         if message.get("role") == "user" and isinstance(message.get("content"), list):
             message["content"] = list(map(_current_part, message["content"]))
         _drop_encrypted(message)

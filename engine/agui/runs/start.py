@@ -37,6 +37,9 @@ from agui.tools.timer import ToolCallTimer
 from agui.turns.take import take_turn
 from agui.turns.turn import Turn, load_window
 
+# How often, and how soon again, the server looks whether the reader of a run has left.
+LEAVING_LOOKS = 10
+LOOK_SECONDS = 0.05
 # The context variables in which asgiref keeps the operating system's thread of a request.
 ASGIREF_CONTEXT = {
     "thread_sensitive_context",
@@ -50,16 +53,19 @@ async def reserve(scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog,
     """Take the thread for a new run, as RunLogs.reserve does.
 
     If nobody reads the thread's active run, stop that one first. Many clients "stop" a run by
-    closing the connection, and the server must not refuse what the user says next.
+    closing the connection, and the server must not refuse what the user says next. It may get the
+    next request first, so it looks for a while whether the reader leaves.
     """
-    try:
-        return await live.logs.reserve(scope, thread_id, fingerprint)
-    except Conflict as conflict:
-        if await live.logs.stop_if_unread(scope, thread_id):
-            return await reserve(scope, thread_id, fingerprint)
-        active = Run.objects.filter(scope=scope, thread_id=thread_id, status=Run.Status.RUNNING)
-        conflict.extra["run"] = await in_database(active.values("run_id", "started_at").last)
-        raise
+    for _look in range(LEAVING_LOOKS):
+        try:
+            return await live.logs.reserve(scope, thread_id, fingerprint)
+        except Conflict as error:
+            conflict = error
+        if not await live.logs.stop_if_unread(scope, thread_id):
+            await asyncio.sleep(LOOK_SECONDS)
+    active = Run.objects.filter(scope=scope, thread_id=thread_id, status=Run.Status.RUNNING)
+    conflict.extra["run"] = await in_database(active.values("run_id", "started_at").last)
+    raise conflict
 
 
 def start(
