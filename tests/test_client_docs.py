@@ -248,6 +248,28 @@ def test_assistant_ui_page_sends_while_the_agent_works(scripted_project: LivePro
     assert shown == [SCRIPT, *answer, SCRIPT, "assistant: Well."]
 
 
+# --- TanStack AI
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("program", programs("TanStack AI"))
+def test_tanstack(program: str, live_project: LiveProject, token: str, tmp_path: Path):
+    prepare(tmp_path, live_project, ["TanStack AI"], installed("tanstack"))
+    run_program("TanStack AI", program, "node", tmp_path, token)
+
+
+@pytest.mark.nightly
+def test_tanstack_features_are_as_the_table_says(scripted_project: LiveProject, tmp_path: Path):  # noqa: F811
+    prepare(tmp_path, scripted_project, ["TanStack AI"], installed("tanstack"))
+    for file in (CLIENTS / "dom.mjs", CLIENTS / "tanstack/features.test.mjs"):
+        shutil.copy(file, tmp_path)
+    server = {"AGUI_URL": scripted_project.url, "AGUI_TOKEN": scripted_project.token}
+    run = execute(tmp_path, "node", "--test", "--test-reporter=tap", "features.test.mjs", **server)
+    played = re.findall(r"^ok \d+ - (.*?): (.*)$", run.stdout.replace("`", ""), re.M)
+    promised = [[cell.replace("`", "") for cell in row] for row in table("TanStack AI", "clients.md")]
+    assert {feature: works for feature, works, *_ in promised} == {feature: works for works, feature in played}
+
+
 # --- Microsoft Agent Framework
 
 
@@ -262,9 +284,9 @@ def test_microsoft_agent_framework(program: str, live_project: LiveProject, toke
 # --- protocol.md
 
 
-def table(heading: str) -> list[list[str]]:
+def table(heading: str, page: str = "protocol.md") -> list[list[str]]:
     """The cells of the first table of a section, without its head and without Markdown's backticks."""
-    first = re.findall(r"(?:^\|.*\n)+", section(heading, "protocol.md"), re.M)[0]
+    first = re.findall(r"(?:^\|.*\n)+", section(heading, page), re.M)[0]
     rows = [re.split(r"\s*\|\s*", line.strip("|\n ")) for line in first.splitlines()]
     return [[cell.strip().strip("`") for cell in row] for row in rows[2:]]
 
