@@ -453,6 +453,14 @@ file(
     chat.client.resolveInterrupts(true);
     await chat.answered();
     assert.deepEqual([chat.parts(), await chat.effects()], [["Done."], ["wiped disk"]]);
+    const called = open({ tools: [pick.client()] });
+    await called.client.sendMessage(picking);
+    const later = open({ threadId: called.threadId, tools: [pick.client()], persistence: true });
+    later.client.attach();
+    await later.until((client) => client.getMessages().length);
+    const [{ id: toolCallId }] = later.client.getMessages().at(-1).parts;
+    await later.client.addToolResult({ toolCallId, tool: "pick", output: "red", state: "output-available" });
+    assert.deepEqual(JSON.parse(later.parts()[0]), { pick: "red" });
     const empty = open({ persistence: true });
     empty.client.attach();
     await empty.say([say("New.")]);
