@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,38 @@ def test_files_and_modules_in_backticks_exist(page: Path):
         if not any(other.endswith((f"/{path}", f"/{path}.py")) for other in there):
             missing.append(name)
     assert missing == []
+
+
+# A command in a block or in backticks.
+MAKE = re.compile(r"^make ([a-z]+)(.*)", re.M)
+
+
+def targets(makefile: Path) -> set[str]:
+    return set(re.findall(r"^([a-z]+):", makefile.read_text(), re.M))
+
+
+def test_commands_that_pages_and_messages_name_work_in_every_project():
+    """Extras that only some answers bring stand in no page."""
+    declared = re.sub(r"\{%- if .*?endif %\}", "", (PROJECT / "pyproject.toml").read_text(), flags=re.S)
+    optional = declared.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    there = {"EXTRAS": set(re.findall(r"^([\w-]+) = \[", optional, re.M))}
+    engine = tomllib.loads((ENGINE.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    parts = {path.parent.name for path in (ENGINE / "contrib").glob("*/apps.py")}
+    there["PARTS"] = {"minimal", "standard", "everything"} | parts
+    sources = [*ENGINE.rglob("*.py"), *(path for path in PROJECT.rglob("*") if path.is_file())]
+    wrong = []
+    for page in {*PAGES, *REPOSITORY, *sources} - {ROOT / "CHANGELOG.md"}:
+        text = re.sub("<!--.*?-->", "", page.read_text(errors="replace"))
+        known = targets(PROJECT / "Makefile") | (targets(ROOT / "Makefile") if page in REPOSITORY else set())
+        blocks = re.findall(r"^```\w*\n(.*?)^```$", text, re.M | re.S) if page.suffix == ".md" else []
+        blocks += re.findall(r"`([^`\n]+)`", text)
+        wrong += [(page.name, found[0]) for found in MAKE.findall("\n".join(blocks)) if found[0] not in known]
+        for kind, names in re.findall(r"make \w+(?: [A-Z]+=\S+)* (EXTRAS|PARTS)=(\"[\w, -]+|[\w,-]*\w)", text):
+            wrong += [(page.name, name) for name in re.findall(r"[\w-]+", names) if name not in there[kind]]
+        for names in re.findall(r"agui-django\[([\w,]+)\]", text):
+            wrong += [(page.name, name) for name in names.split(",") if name not in engine]
+        wrong += [(page.name, name) for name in re.findall(r"\bagui\.contrib\.([a-z]\w*)", text) if name not in parts]
+    assert wrong == []
 
 
 def test_every_variable_of_the_environment_is_there():

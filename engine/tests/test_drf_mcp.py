@@ -225,5 +225,5 @@ def test_the_setting_names_a_server(settings):
 
 def test_the_library_is_named_where_it_is_missing(settings, monkeypatch):
     monkeypatch.setitem(sys.modules, "rest_framework_mcp", None)
-    with pytest.raises(ImproperlyConfigured, match="make setup EXTRAS=drf-mcp"):
+    with pytest.raises(ImproperlyConfigured, match=r"agui-django\[drf_mcp\]"):
         conf.load()

@@ -73,17 +73,6 @@ def test_commands_are_understood(command: str):
     assert {word.partition("=")[0] for word in arguments if word.startswith("--")} <= known
 
 
-@pytest.mark.parametrize("command", commands("make"))
-def test_targets_and_extras_of_make_exist(command: str):
-    _, target, *variables = command.split()
-    assert target in re.findall(r"^([a-z]+):", (settings.BASE_DIR / "Makefile").read_text(), re.M)
-    # In the template the file has marks of Jinja, which no parser of TOML reads.
-    section = (settings.BASE_DIR / "pyproject.toml").read_text().split("[project.optional-dependencies]\n")[1]
-    extras = re.findall(r"^([\w-]+) = \[", section.partition("\n[")[0], re.M)
-    named = re.findall(r"EXTRAS=([\w,-]+)", " ".join(variables))
-    assert {extra for one in named for extra in one.split(",")} <= set(extras)
-
-
 @pytest.mark.parametrize("code", blocks("sh", r"^# \.env$"))
 def test_variables_shown_are_documented(code: str):
     documented = set(re.findall(r"`([A-Z_]+)`", pages.read("settings.md")))

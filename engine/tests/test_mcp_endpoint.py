@@ -228,7 +228,7 @@ async def test_a_session_needs_the_csrf_token(user: Any):
 
 def test_without_the_library_the_setting_says_so(monkeypatch: Any):
     monkeypatch.setattr("agui.contrib.mcp.conf.find_spec", lambda name: None)
-    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['MCP'\]\['ENDPOINT'\].*EXTRAS=mcp"):
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['MCP'\]\['ENDPOINT'\].*agui-django\[mcp\]"):
         conf.load({"MCP": {"ENDPOINT": True}})
 
 

@@ -251,7 +251,7 @@ def test_a_trace_goes_on_in_another_process_unless_there_is_a_span(exported):
 
 def test_without_its_library_the_setting_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
-    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['OBSERVE'\]\['TELEMETRY'\].*make setup EXTRAS=otel"):
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['OBSERVE'\]\['TELEMETRY'\].*agui-django\[observe\]"):
         conf.load({"OBSERVE": {"TELEMETRY": True}})
 
 

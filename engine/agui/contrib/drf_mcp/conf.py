@@ -23,7 +23,7 @@ class DrfMcpSettings(Section):
             try:
                 from rest_framework_mcp import MCPServer
             except ImportError:
-                raise ValueError("it needs the library: `make setup EXTRAS=drf-mcp`") from None
+                raise ValueError("it needs packages: install agui-django[drf_mcp]") from None
             server = import_string(imported(path))
             if not isinstance(server, MCPServer):
                 raise ValueError(

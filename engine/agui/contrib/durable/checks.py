@@ -19,7 +19,7 @@ def check_executor(**kwargs: Any) -> list[checks.CheckMessage]:
     store = import_string(conf.get().conversation_store)
     missing = []
     if find_spec("dbos") is None:
-        missing.append("the library: `make setup EXTRAS=durable`")
+        missing.append("packages: install agui-django[durable]")
     if database.vendor != "postgresql":
         missing.append("PostgreSQL: set DATABASE_URL")
     if conf.part(RedisSettings).url is None:

@@ -55,6 +55,6 @@ This project for other agents, if AGUI["MCP"]["ENDPOINT"] is on:
     resources.py    `@resource`
     reading.py      resources, as clients list and read them
 
-The library is an extra (`make setup EXTRAS=mcp`), and is imported only if one of the two settings
+The library is an extra (`agui-django[mcp]`), and is imported only if one of the two settings
 is set. `resources.py` needs no library.
 """

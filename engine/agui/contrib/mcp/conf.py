@@ -65,7 +65,7 @@ class McpSettings(Section):
     @classmethod
     def _has_mcp(cls, value: Any) -> Any:
         if value and find_spec("fastmcp") is None:
-            raise ValueError("it needs the library: `make setup EXTRAS=mcp`")
+            raise ValueError("it needs packages: install agui-django[mcp]")
         return value
 
     @field_validator("headers")

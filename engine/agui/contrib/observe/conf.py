@@ -30,5 +30,5 @@ class ObserveSettings(Section):
                     "opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter"
                 )
             except ImportError:
-                raise ValueError("it needs the library: `make setup EXTRAS=otel`") from None
+                raise ValueError("it needs packages: install agui-django[observe]") from None
         return is_on

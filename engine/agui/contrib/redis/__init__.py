@@ -7,5 +7,5 @@
     server.py    the connection to Redis
     refusals.py  errors that refuse a run, for clients of other processes
 
-The library is an extra (`make setup EXTRAS=redis`), and is imported only if there is a URL.
+The library is an extra (`agui-django[redis]`), and is imported only if there is a URL.
 """

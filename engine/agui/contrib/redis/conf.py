@@ -27,7 +27,7 @@ def _checked(url: str) -> str:
 
         ConnectionPool.from_url(url)
     except ImportError:
-        raise ValueError("it needs the library: `make setup EXTRAS=redis`") from None
+        raise ValueError("it needs packages: install agui-django[redis]") from None
     except ValueError:  # Its text may quote a part of the password.
         raise ValueError(
             "name a redis://, rediss:// or unix:// address, and percent-encode special characters "
