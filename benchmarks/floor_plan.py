@@ -15,20 +15,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-# What every room may use (tests/floor_plan.ini).
-LEAVES = {
-    *(
-        "actor.py",
-        "conf.py",
-        "conf_sections.py",
-        "deps.py",
-        "errors.py",
-        "lazy_import.py",
-        "log_fields.py",
-        "models.py",
-    ),
-    *("money.py", "parts.py"),
-}
 QUESTIONS = {"hello": "hello", "a tool": 'add_task title="Milk"'}
 
 
@@ -70,12 +56,18 @@ def read_rooms(engine: Path) -> list[str]:
     return re.findall(r"^ {4}(\w+)/ ", (engine / "__init__.py").read_text(), re.MULTILINE)
 
 
-def place_of(module: str, rooms: list[str]) -> int:
+def read_leaves(engine: Path) -> set[str]:
+    """What every room may use."""
+    _, _, below = (engine / "__init__.py").read_text().partition("\nEvery room may use ")
+    return set(re.findall(r"\w+\.py", below.partition("\nDjango's other")[0]))
+
+
+def place_of(module: str, rooms: list[str], leaves: set[str]) -> int:
     """How far down a module stands: above all rooms, in one of them, or below, where every room may look."""
     room, _, rest = module.partition("/")
     if room in rooms:
         return rooms.index(room)
-    return len(rooms) if not rest and room in LEAVES else -1
+    return len(rooms) if not rest and room in leaves else -1
 
 
 async def ask(text: str, user: Any, number: int) -> list[str]:
@@ -112,14 +104,15 @@ def main() -> None:
 
 
 def measure(engine: Path, user: Any) -> None:
-    rooms = read_rooms(engine)
+    rooms, leaves = read_rooms(engine), read_leaves(engine)
     asyncio.run(ask("hello", user, 0))  # What is imported and built once is no part of a request
     for number, (name, text) in enumerate(QUESTIONS.items(), 1):
         with Trace(engine) as trace:
             types = asyncio.run(ask(text, user, number))
         if types[-1] != "RUN_FINISHED":
             sys.exit(f"{name}: the run ended with {types[-1]}")
-        rising = {pair for pair in trace.calls if place_of(pair[1], rooms) < place_of(pair[0], rooms)}
+        places = {module: place_of(module, rooms, leaves) for pair in trace.calls for module in pair}
+        rising = {pair for pair in trace.calls if places[pair[1]] < places[pair[0]]}
         calls, up = sum(trace.calls.values()), sum(trace.calls[pair] for pair in rising)
         print(f"{name}: {len(trace.modules)} modules, {len(trace.functions)} functions")
         ways = len(trace.calls)

@@ -110,7 +110,8 @@ def test_commands_that_pages_and_messages_name_work_in_every_project():
     engine = tomllib.loads((ENGINE.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     parts = {path.parent.name for path in (ENGINE / "contrib").glob("*/apps.py")}
     there["PARTS"] = {"minimal", "standard", "everything"} | parts
-    sources = [*ENGINE.rglob("*.py"), *(path for path in PROJECT.rglob("*") if path.is_file())]
+    files = [ROOT / name for name in snapshot.files()]
+    sources = [path for path in files if PROJECT in path.parents or (ENGINE in path.parents and path.suffix == ".py")]
     wrong = []
     for page in {*PAGES, *REPOSITORY, *sources} - {ROOT / "CHANGELOG.md"}:
         text = re.sub("<!--.*?-->", "", page.read_text(errors="replace"))
@@ -124,6 +125,17 @@ def test_commands_that_pages_and_messages_name_work_in_every_project():
             wrong += [(page.name, name) for name in names.split(",") if name not in engine]
         wrong += [(page.name, name) for name in re.findall(r"\bagui\.contrib\.([a-z]\w*)", text) if name not in parts]
     assert wrong == []
+
+
+def test_a_project_names_no_file_of_the_engines_source():
+    """In most projects the engine is a package: `make manual` says where its pages are."""
+    own = [ROOT / name for name in snapshot.files() if name.startswith(TEMPLATE_NAME)]
+    named = {
+        (path.name, found)
+        for path in own
+        for found in re.findall(r"[\w/]*\bagui/(?:manual|\w+\.py)", path.read_text(errors="replace"))
+    }
+    assert named == {("README.md", "/blob/main/engine/agui/manual")}
 
 
 def test_every_variable_of_the_environment_is_there():

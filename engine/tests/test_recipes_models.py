@@ -1,6 +1,7 @@
 """agui/manual/recipes/, the pages about models, their answers, messages, files and search: what each recipe claims."""
 
 import json
+import re
 from dataclasses import replace
 from typing import get_args
 
@@ -13,9 +14,12 @@ from pydantic_ai.models import infer_model
 from pydantic_ai.native_tools import CodeExecutionTool, ImageGenerationTool, WebFetchTool, WebSearchTool, XSearchTool
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
+from agui.agents.llm import resolve_model
 from agui.testing import Chat, ScriptedModel, call, say
 from tests.conftest import parts_of, prompts_of
+from tests.mounting import answering
 from tests.provider_stub import Answer
+from tests.recipe_pages import read_recipes
 
 
 class Recording(ScriptedModel):
@@ -44,6 +48,31 @@ async def test_let_users_choose_from_your_models(paste, user):
     for name, said in (("quick", "Yes."), ("thorough", "Yes, because of three reasons.")):
         assert (await chat.send("Is it?", forwardedProps={"model": name})).text == said
     assert (await chat.post("Is it?", forwardedProps={"model": "dearest"})).status_code == 422
+
+
+async def test_use_a_server_with_openais_interface(paste, user, stub, monkeypatch):
+    """Each row of the table, as it stands in .env, leads to the server's chat completions."""
+    name_of_recipe = "choose-a-model#use-a-server-with-openais-interface"
+    recipe = paste(name_of_recipe)
+    rows = re.findall(r"^\| [^|]+ \| (`AGENT_MODEL=.*?) \|$", read_recipes()[name_of_recipe], re.M)
+    rows.append("`AGENT_MODEL=python:assistant.llm.gateway` `GATEWAY_URL=http://gateway/v1` `GATEWAY_KEY=k`")
+    assert len(rows) == 6
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    for row in rows:
+        variables = dict(one.split("=", 1) for one in re.findall(r"`([^`]+)`", row))
+        name = variables.pop("AGENT_MODEL")
+        for variable, value in variables.items():
+            monkeypatch.setenv(variable, re.sub(r"https?://[^/]+(/openai)?", stub.url, value))
+        if name.startswith("openrouter:"):
+            assert resolve_model(name).base_url == "https://openrouter.ai/api/v1/"
+            continue
+        stub.replies = [Answer("Hello.")]
+        with answering(model=name):
+            assert (await Chat(user).send("Hi")).text == "Hello."
+        asked = stub.requests.pop()
+        assert asked.path == "/v1/chat/completions"
+        assert asked.body["model"] in (name.partition(":")[2], "qwen3-8b")
+    assert recipe.gateway().system == "gateway"
 
 
 async def test_choose_how_hard_the_model_thinks(paste, user):

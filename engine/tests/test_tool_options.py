@@ -19,7 +19,7 @@ from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, tool
 from agui.models import AuditRecord
-from agui.testing import call, say
+from agui.testing import Chat, call, say
 from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
 from agui.tools.schema import ToolOptions
 from tests import pages
@@ -416,3 +416,18 @@ async def test_the_tools_of_the_manual_do_as_it_says(client: Client, user: Any, 
     await user.groups.acreate(name="beta")
     await client.run("And now?")
     assert "forecast" in model.requests[2].tools
+
+
+async def test_tools_show_progress_and_cards_and_ask_as_the_manual_says(user: Any, mount):
+    defined: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", PAGE, re.S):
+        exec(compile(code, "agui/manual/tools.md", "exec"), defined)  # noqa: S102
+    calls = [call("write_report", year=2026), call("list_prices"), call("choose_size")]
+    mount(defined["registry"], calls, say("A large one."))
+    chat = Chat(user)
+    answer = await chat.send("Go")
+    assert [one["title"] for one in answer.activities["plan"]["steps"]] == defined["STEPS"]
+    assert answer.activities["table"]["rows"] == [["Tea", 2.5], ["Coffee", 3.0]]
+    [question] = answer.interrupts
+    assert (question["message"], question["responseSchema"]["enum"]) == ("Which size?", ["S", "M", "L"])
+    assert (await chat.resume("L")).text == "A large one."

@@ -18,7 +18,7 @@ config = AgentConfig(
     state_type=TaskState,
     # model=...  By default, AGENT_MODEL in the environment.
     # models={"quick": "openai:..."}  A client may choose one of these with forwardedProps.model.
-    # capabilities=[Thinking("high"), FollowUps()]  agui/manual/agent.md lists them all.
+    # capabilities=[Thinking("high"), FollowUps()]  agent.md of the manual lists them all.
     # limits=UsageLimits(...)  By default, AGUI["LIMITS"] in the settings.
 )
 

@@ -26,7 +26,7 @@ else:
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 SITE_NAME = env.str("SITE_NAME", default="Assistant")
 
-# --- The agent: which model answers, and the limits of the engine (agui/conf.py lists all of them)
+# --- The agent: which model answers, and the limits of the engine (the manual's settings.md)
 
 AGENT_MODEL = env.str("AGENT_MODEL", default="demo")
 AGUI: dict[str, object] = {
@@ -174,7 +174,7 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "login"
-# django-axes counts failed attempts to sign in (agui/manual/security.md). This many lock an
+# django-axes counts failed attempts to sign in (security.md of the manual). This many lock an
 # account at an address, and ten times as many lock the address.
 AUTHENTICATION_BACKENDS = ["users.sign_in.LimitedModelBackend"]
 AXES_HANDLER = "users.sign_in.Attempts"

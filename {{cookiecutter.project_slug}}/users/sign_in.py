@@ -1,4 +1,4 @@
-"""Limits of failed attempts to sign in, which django-axes counts (agui/manual/security.md).
+"""Limits of failed attempts to sign in, which django-axes counts (security.md of the manual).
 
 AXES_FAILURE_LIMIT applies to an account at an address. Attempts from other addresses don't count,
 so nobody can lock out somebody else. All accounts together may fail ADDRESS_FACTOR times as often

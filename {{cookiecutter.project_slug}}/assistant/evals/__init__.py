@@ -1,4 +1,4 @@
-"""How the agent has to behave: `make eval` plays the cases here (agui/manual/agent.md)."""
+"""How the agent has to behave: `make eval` plays the cases here (agent.md of the manual)."""
 
 from typing import Any
 

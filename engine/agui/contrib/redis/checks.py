@@ -14,7 +14,7 @@ def check_processes(**kwargs: Any) -> list[checks.CheckMessage]:
         checks.Info(
             "Without REDIS_URL, one process serves the site: a second one could not follow or stop "
             "its runs.",
-            hint="For more processes, start a Redis, install agui-django[redis], and set REDIS_URL.",
+            hint="For more processes, start Redis, install agui-django[redis], and set REDIS_URL.",
             id="agui_redis.I001",
         )
     ]

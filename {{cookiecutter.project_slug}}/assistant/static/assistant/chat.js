@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * The agent's tool for this page, what the page says to the agent, and how it draws a tool's result.
- * Change this example into yours. agui/manual/page.md describes all of <agui-chat>, and templates/assistant/chat.html loads this
+ * Change this example into yours. The manual's page.md describes all of <agui-chat>, and templates/assistant/chat.html loads this
  * file.
  */
 
