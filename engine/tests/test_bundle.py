@@ -268,16 +268,19 @@ def test_without_the_line_of_the_part_files_are_only_named_after_their_content(u
     assert texts["weather/script.js"] == weather["weather/script.js"]
 
 
-def test_a_type_of_a_part_that_is_absent_stays_where_comments_stay(collected, monkeypatch):
+def test_what_a_comment_imports_need_not_be_there(collected, monkeypatch):
     monkeypatch.setitem(sys.modules, "minify", None)
     chat = (
         "/** @typedef {import('../agui_absent/map.js').Map} Map */\n"
         'export class Chat {\n  /** @type {import("../agui_absent/voice.js").Voice | undefined} */\n  voice;\n'
         '  load = () => import("./later.js"); // import("./later.js")\n}\n'
+        'export const host = /** @type {import("../agui/wrong.d.ts").Host} */ (document.body);\n'
+        '/**\n * import { a } from "./nowhere.js";\n */\n'
     )
     text = collected({"agui/agui-chat.js": chat, "agui/later.js": SHARED})["agui/agui-chat.js"]
     assert "import('../agui_absent/map.js')" in text
     assert 'import("../agui_absent/voice.js")' in text
+    assert 'import("../agui/wrong.d.ts")' in text
     assert re.search(r'=> import\("\./later\.[0-9a-f]{12}\.js"\)', text)
 
 

@@ -50,18 +50,21 @@ class StaticFiles(CompressedManifestStaticFilesStorage):
         if not name.endswith(".js"):
             return convert
         if name.startswith(("agui/", "assistant/")) or name in self.part_modules:
-            return lambda match: match["matched"] if is_type(match) else convert(match)
+            return lambda match: match["matched"] if is_comment(match) else convert(match)
         # Scripts of other packages may name modules in comments, or modules that only a bundler
         # finds. Django would stop there, so their imports stay as they are.
         return lambda match: match["matched"]
 
 
-def is_type(match: re.Match[str]) -> bool:
-    """Tell whether an import is a type in a comment: its module may be of a part that is absent."""
-    if not match["matched"].startswith("import("):
-        return False
-    line = match.string.rfind("\n", 0, match.start()) + 1
-    return COMMENT.match(match.string, line, match.start()) is not None
+def is_comment(match: re.Match[str]) -> bool:
+    """Tell whether the address that a match found is in a comment.
+
+    It is part of an example or a type, and may name a file that is not there.
+    """
+    start = match.start("url")
+    is_open = match.string.rfind("/**", 0, start) > match.string.rfind("*/", 0, start)
+    line = match.string.rfind("\n", 0, start) + 1
+    return is_open or COMMENT.match(match.string, line, start) is not None
 
 
 class Memory:
