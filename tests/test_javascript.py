@@ -3,12 +3,14 @@
 import json
 import re
 import shutil
+import subprocess
 from html.entities import html5
 from pathlib import Path
 
 import pytest
 from conftest import ENGINE, ROOT, element_modules, npm_install, page_folders
 from projects import execute
+from servers import manage
 
 SWEEPS = ("growth.test.mjs", "markdown-sweep.test.mjs")
 CHANGES_GLOBALS = re.compile(r"globalThis\.|\./page\.mjs")
@@ -55,6 +57,19 @@ TYPE = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
 def test_types_hold():
     modules = npm_install(ROOT / "tests/types/package.json")
     execute(ROOT, modules / ".bin/tsc", "--project", ROOT / "tests/types", "--pretty", "false")
+
+
+def test_types_are_within_reach_of_a_project_with_the_package(bake_furnished):
+    project = bake_furnished(engine="package")
+    assert not (project / "agui").exists()
+    (project / "jsconfig.json").write_text(manage(project, "jsconfig"))
+    modules = npm_install(ROOT / "tests/types/package.json")
+    tsc = (modules / ".bin/tsc", "--project", "jsconfig.json", "--pretty", "false")
+    execute(project, *tsc)
+    with (project / "assistant/static/assistant/chat.js").open("a") as script:
+        script.write("chat.sendMesage();\n")
+    said = subprocess.run([*tsc], cwd=project, capture_output=True, text=True).stdout
+    assert "Property 'sendMesage' does not exist on type 'AguiChatElement'. Did you mean 'sendMessage'?" in said
 
 
 def test_types_say_something():

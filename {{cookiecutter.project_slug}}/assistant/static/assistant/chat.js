@@ -1,4 +1,3 @@
-// @ts-check
 /**
  * The agent's tool for this page, what the page says to the agent, and how it draws a tool's result.
  * Change this example into yours. The manual's page.md describes all of <agui-chat>, and templates/assistant/chat.html loads this
@@ -7,7 +6,7 @@
 
 const THEMES = ["light", "dark", "automatic"];
 const page = document.documentElement;
-const chat = /** @type {any} */ (document.querySelector("agui-chat"));
+const chat = /** @type {import("../agui/agui-chat.d.ts").AguiChatElement} */ (document.querySelector("agui-chat"));
 
 /** Colour the page (page.css) and the chat (its attribute "theme"). @param {string} theme */
 function showTheme(theme) {
@@ -82,7 +81,8 @@ customElements.whenDefined("agui-chat").then(() => {
 
 /**
  * Draw the result of list_tasks. A click asks the agent to complete the task; the list stays as the tool has seen it.
- * @param {{ result: { id: number, title: string, category: string, done: boolean }[] }} call
+ * @typedef {{ id: number, title: string, category: string, done: boolean }} Task
+ * @param {import("../agui/agui-chat.d.ts").ShownCall & { result: Task[] }} call
  * @param {HTMLElement} element
  */
 function drawTasks({ result: tasks }, element) {
