@@ -139,9 +139,10 @@ def _plan_settings(project: Project, changes: Changes, parts: list[str], asgi_mo
         )
     if source.PART_BEFORE_ADMIN in parts:
         first.append(f'"agui.contrib.{source.PART_BEFORE_ADMIN}"')
-    apps = ['"agui"', '"assistant"']
+    # The assistant comes first: its templates replace those of the engine.
+    apps = ['"assistant"', '"agui"']
     if parts:
-        apps.insert(1, "*AGENT_PARTS")
+        apps.append("*AGENT_PARTS")
         module = python_files.add_import(module, "assistant.parts", "AGENT_PARTS")
     module = name_lists.extend(module, "INSTALLED_APPS", first, apps)
     statements = []

@@ -97,6 +97,10 @@ def test_a_person_decides_on_a_phone_without_scripts(
     line = chat.get_by_role("link", name="1 call of another app waits for your approval.")
     expect(line).to_be_visible()
     page = new_page(deciding.url + line.get_attribute("href"), storage_state=person, java_script_enabled=False, **PHONE)
+    page.keyboard.press("Tab")
+    page.get_by_role("link", name="Skip to the content").press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Delete finished tasks")).to_be_focused()
     page.get_by_role("link", name="Delete finished tasks").click()
     expect(page).to_have_url(waits["link"])
     expect(page.get_by_text("Delete all your finished tasks?")).to_be_visible()
@@ -107,6 +111,8 @@ def test_a_person_decides_on_a_phone_without_scripts(
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_role("status")).to_have_text("done")
     assert "deleted" in call_tool(deciding, "approval_status", {"id": waits["id"]})["content"][0]["text"].lower()
+    page.get_by_role("link", name="Back to the chat").click()
+    expect(page).to_have_url(f"{deciding.url}/")
     chat.reload()
     expect(message_box(chat)).to_be_visible()
     expect(line).to_be_hidden()
@@ -220,6 +226,11 @@ def test_no_page_on_which_users_decide_has_a_finding(
     page.context.add_cookies([{"name": "django_language", "value": language, "url": deciding.url}])
     for state in chain(*(pages(page, deciding) for pages in (menu, notifications, approvals, connections, accounts))):
         expect(page.locator("html")).to_have_attribute("lang", language)
+        if state != "menu":
+            # It is a page of the site, with its name and a way back.
+            expect(page.get_by_role("banner").get_by_role("link")).to_have_count(2)
+            expect(page.get_by_role("banner")).to_contain_text("My Assistant")
+            expect(page.get_by_role("main").get_by_role("heading", level=1)).to_have_count(1)
         for mode, rules in in_modes(page, modes):
             shown = f"{state}-{mode}"
             look(page, shown, rules)

@@ -9,7 +9,7 @@ from pages import Page, expect, finished, hear, keep_picture, sign_in
 from servers import LiveProject, serve, text_of
 
 START, MODEL, READ, ASK, PAGE, SKILL, TEST, EVAL, REAL, _ = guide.sections(MANUAL / "tutorial.md").values()
-LOOK, REMOVAL, _ = guide.sections(MANUAL / "make-it-yours.md").values()
+LOOK, _, REMOVAL, _ = guide.sections(MANUAL / "make-it-yours.md").values()
 CHANGES = guide.sections(ROOT / TEMPLATE_NAME / ".agents/skills/change-the-agent/SKILL.md")
 
 

@@ -268,7 +268,9 @@ async def test_words_of_the_server_are_not_repeated(browser: Browser):
         assertNotContains(answer, "evil", status_code=status)
 
 
-async def test_only_the_form_of_the_page_begins(client: Client, browser: Browser, remote: RemoteSite):
+async def test_only_the_form_of_the_page_begins(
+    client: Client, browser: Browser, remote: RemoteSite, monkeypatch: pytest.MonkeyPatch
+):
     before = len(remote.requests)
     connects = {"do": "connect", "server": "shop"}
     assert (await browser.http.post(PAGE, connects)).status_code == 403
@@ -284,6 +286,10 @@ async def test_only_the_form_of_the_page_begins(client: Client, browser: Browser
     assert "default-src 'none'" in policy
     assert policy.endswith("form-action 'self' https:")
     assert "<script" not in page.content.decode()
+    # Static files may have a host of their own.
+    monkeypatch.setattr("agui.contrib.mcp.page.static", "https://static.example/{}".format)
+    policy = (await browser.http.get(PAGE))["Content-Security-Policy"]
+    assert "style-src 'self' https://static.example; img-src 'self' https://static.example data:;" in policy
 
 
 # --- What the server says about its sign-in

@@ -47,6 +47,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "axes",
     "users",
+    # Before "agui": its templates replace those of the engine.
+    "assistant",
     "agui",
     "agui.contrib.admin",
     "agui.contrib.agentify",
@@ -81,7 +83,6 @@ INSTALLED_APPS = [
     "agui.contrib.titles",
     "agui.contrib.views",
     "agui.contrib.voice",
-    "assistant",
 ]
 
 MIDDLEWARE = [

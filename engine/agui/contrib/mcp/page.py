@@ -7,11 +7,13 @@ API token is no person: a client that has one could approve what it asks for its
 import asyncio
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.templatetags.static import static
 from django.utils.translation import gettext as _
 from django.utils.translation import npgettext
 
@@ -81,6 +83,22 @@ class PersonView(AgentView):
 
     async def answer(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         raise NotImplementedError
+
+
+def strict_policy(*form_targets: str) -> str:
+    """Return the policy of a page that grants access: the site's styles and images, no script.
+
+    `form_targets` are where its forms may lead besides the site.
+    """
+    # Static files may have a host of their own.
+    styles = urlsplit(static("agui/person-page.css"))
+    files = f"'self' {styles.scheme}://{styles.netloc}" if styles.scheme else "'self'"
+    # Browsers apply `form-action` to the redirect after a form, too.
+    targets = " ".join(["'self'", *form_targets])
+    return (
+        f"default-src 'none'; style-src {files}; img-src {files} data:; font-src {files}; "
+        f"base-uri 'none'; frame-ancestors 'none'; form-action {targets}"
+    )
 
 
 async def is_person(request: HttpRequest) -> bool:

@@ -23,6 +23,7 @@ from oauthlib.oauth2.rfc6749.errors import (
 )
 
 from agui.actor import name_of
+from agui.contrib.mcp.page import strict_policy
 from agui.contrib.oauth.addresses import resource_of, site_url
 from agui.contrib.oauth.clients import is_local, may_fetch
 from agui.contrib.oauth.scopes import READ
@@ -173,12 +174,7 @@ def _origin(uri: str) -> str:
 
 def protected(response: HttpResponse, form_targets: list[str] | None = None) -> HttpResponse:
     """Give a page that decides about access its own policy: no script, no frame, no copy."""
-    # Browsers apply `form-action` to the redirect after a form, too.
-    targets = " ".join(["'self'", *(form_targets or [])])
-    response["Content-Security-Policy"] = (
-        "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
-        f"form-action {targets}"
-    )
+    response["Content-Security-Policy"] = strict_policy(*(form_targets or []))
     response["X-Frame-Options"] = "DENY"
     response["Cache-Control"] = "no-store"
     response["Referrer-Policy"] = "same-origin"
