@@ -5,11 +5,22 @@ from collections.abc import Callable
 
 import pytest
 from page_events import answer_with, asking, begun_text, failed, question
-from pages import Page, asked, drawn, expect, finished, first, hear, hold, message_box, open_stream, say, sign_in
+from pages import PHONE, Page, asked, drawn, expect, finished, first, hear, hold, message_box, open_stream, say, sign_in
 from servers import LiveProject
 from test_browser_speed import loaded, parted, wait_for_idle_modules, weigh
 
 pytestmark = pytest.mark.browser
+
+
+# Where the page's own words and the input are, or the place that is kept for it.
+PLACES = """() => {
+    const chat = document.querySelector("agui-chat");
+    const box = chat.shadowRoot?.querySelector(".composer-box")?.getBoundingClientRect();
+    const { width, height } = box?.width ? box : getComputedStyle(chat, "::after");
+    const words = [...chat.querySelectorAll("h1, .avatar")].map((element) => element.getBoundingClientRect());
+    const found = [...words.flatMap(({ x, y, width, height }) => [x, y, width, height]), width, height];
+    return found.map((length) => Math.round(parseFloat(length)));
+}"""
 
 
 @pytest.fixture
@@ -34,6 +45,37 @@ def test_first_load_in_development_is_the_element_and_what_it_imports(new_page, 
                 needed.add(path)
                 imported.append(path)
     assert {static / name for name in weights if name.endswith(".js") and name.startswith("agui/")} == needed
+
+
+def test_page_is_painted_before_its_script_and_says_if_that_never_comes(new_page, live_project):
+    state = sign_in(new_page(live_project.url), live_project).context.storage_state()
+    for window in ({}, PHONE):
+        page = new_page(storage_state=state, **window)
+        late = page.get_by_text("The chat could not be loaded.")
+        script, style = hold(page, "**/agui-chat.js"), hold(page, "**/agui-chat.css")
+        page.goto(live_project.url, wait_until="commit")
+        first(page, script).continue_()
+        first(page, style)  # The element is known, and can't be drawn yet.
+        drawn(page)
+        expect(page.get_by_role("heading", name="My Assistant")).to_be_visible()
+        kept = page.evaluate(PLACES)
+        style[0].continue_()
+        expect(message_box(page)).to_be_visible()
+        assert page.evaluate(PLACES) == kept
+        page.unroute_all()
+        page.route("**/agui-chat.js", lambda route: route.abort())
+        page.reload()
+        assert page.evaluate(PLACES) == kept
+        expect(late).to_be_hidden()
+        page.evaluate("document.getAnimations().forEach((animation) => animation.finish())")  # as if time went by
+        expect(late).to_be_in_viewport()
+        page.unroute_all()
+        page.get_by_role("link", name="Reload the page").click()
+        expect(message_box(page)).to_be_visible()
+        expect(late).to_be_hidden()
+    page = new_page(live_project.url, storage_state=state, java_script_enabled=False)
+    expect(page.get_by_text("The chat needs JavaScript.")).to_be_in_viewport()
+    expect(page.get_by_text("The chat could not be loaded.")).to_be_hidden()
 
 
 def test_question_has_the_focus_although_its_place_comes_late(chat, live_project):

@@ -11,7 +11,7 @@
  * @attr data-csrf-token, data-csrf-header, data-csrf-cookie, user-key, data-thread-memory - the
  *   user, and what the browser remembers
  * @attr lang, data-strings, title-text, description-text - the words
- * @attr theme, placement, collapsed - the look
+ * @attr theme, placement, collapsed, data-drawn - the look
  *   A form with data-agui-sign-out, anywhere on the page, signs out and removes the user's data.
  *
  * @slot header-start, header-end - beside the buttons of the header

@@ -75,7 +75,7 @@ export class ChatPage {
     this.element.addEventListener("keydown", this.#escape.bind(this));
     const { soon } = this.#composer.additions;
     styles.base.then(() => soon).then(() => {
-      this.element.hidden = false;
+      styles.reveal(this.element);
       this.#companions.prepareSoon();
     });
     const shown = { ...parts, transcript: this.#transcript };

@@ -13,6 +13,8 @@ export class Styles {
   base;
   /** @type {Promise<unknown> | undefined} */
   #frame;
+  /** @type {HTMLSlotElement[]} what shows the page's placeholder until the chat is drawn */
+  #slots = [];
 
   /**
    * @param {HTMLElement} host whose attributes say where they are, if not beside the element's
@@ -23,7 +25,18 @@ export class Styles {
     this.#host = host;
     this.#root = root;
     this.#module = module;
+    if (host.querySelector(":scope > .agui-placeholder")) {
+      this.#slots = ["header-start", "header-end", ""].map((name) => h("slot", { name }));
+    }
+    root.append(...this.#slots);
     this.base = this.#add("agui-chat.css", host.dataset.stylesheetUrl);
+  }
+
+  /** Show the chat instead of the page's placeholder (placeholder.css). @param {HTMLElement} panel */
+  reveal(panel) {
+    for (const slot of this.#slots) slot.remove();
+    this.#host.dataset.drawn = "";
+    panel.hidden = false;
   }
 
   /**
