@@ -132,11 +132,6 @@ def _plan_settings(project: Project, changes: Changes, parts: list[str], asgi_mo
     first = []
     if "daphne" not in names:
         first.append(f'"{DAPHNE}"')
-    elif names.index("daphne") > names.index("django.contrib.staticfiles"):
-        raise Refusal(
-            "'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS: move it to the "
-            "front."
-        )
     if source.PART_BEFORE_ADMIN in parts:
         first.append(f'"agui.contrib.{source.PART_BEFORE_ADMIN}"')
     # The assistant comes first: its templates replace those of the engine.

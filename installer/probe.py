@@ -1,10 +1,11 @@
 """Read a project's settings. This runs under the project's own Python, in a command's place.
 
-Arguments: the path of manage.py, the path of the file to write, and "settings", "tables" or "all".
-With "all" it also loads the project's applications and routes. It must run on old versions, too,
-to tell which one it is.
+Arguments: the path of manage.py, the path of the file to write, "settings", "tables" or "all", and
+the path of the engine's project_checks.py. With "all" it also loads the project's applications and
+routes, and runs those checks. It must run on old versions, too, to tell which one it is.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import json
@@ -15,6 +16,7 @@ import types
 
 PAGE = "/assistant/"
 NOWHERE = "/a-page-that-nobody-has/"
+CHECKS = sys.argv[4]
 
 
 def read_settings():
@@ -31,7 +33,6 @@ def read_settings():
         "settings_file": file_of(module),
         "settings_files": files,
         "installed_apps": list(settings.INSTALLED_APPS),
-        "middleware": list(settings.MIDDLEWARE),
         "root_urlconf": settings.ROOT_URLCONF,
         "asgi_application": getattr(settings, "ASGI_APPLICATION", None),
         "wsgi_application": getattr(settings, "WSGI_APPLICATION", None),
@@ -114,7 +115,28 @@ def read_all():
         facts["admin_login"] = reverse("admin:login")
     except NoReverseMatch:
         facts["admin_login"] = None
+    facts["errors"] = errors_of_checks(facts["names"])
     return facts
+
+
+def errors_of_checks(names):
+    """What the engine's checks would say of these settings."""
+    from django.db import models
+
+    checks = runpy.run_path(CHECKS)
+    found = checks["check_time_zones"]()
+    if "daphne" in names:  # Otherwise the installer adds it.
+        found += checks["check_applications"]()
+    owned = []
+    for label, name in (("agui", "Run"), ("assistant", "Conversation")):
+        # Routers know a model by its label and its name.
+        meta = type("Meta", (), {"app_label": label})
+        attributes = {"__module__": label + ".models", "Meta": meta}
+        owned.append(type(models.Model)(name, (models.Model,), attributes))
+    # A router may ask for what only installed applications have.
+    with contextlib.suppress(Exception):
+        found += checks["check_routes"](owned)
+    return [f"{error.msg} {error.hint} ({error.id})" for error in found]
 
 
 def is_taken(name):
@@ -153,7 +175,7 @@ LEVELS = {"settings": read_settings, "tables": read_tables, "all": read_all}
 
 
 def main():
-    manage, output, level = sys.argv[1:]
+    manage, output, level = sys.argv[1:4]
     facts = {
         "python": list(sys.version_info[:2]),
         "has_pip": importlib.util.find_spec("pip") is not None,

@@ -14,6 +14,7 @@ from installer.errors import Refusal
 
 PROBE = Path(__file__).with_name("probe.py")
 PROBE_SECONDS = 120
+CHECKS = source.ENGINE / "agui/project_checks.py"
 NEEDED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -105,7 +106,7 @@ def probe(manage: Path, python: Path, level: str = "all") -> dict[str, Any]:
     """Run probe.py under the project's manage.py. Raises Refusal if the project can't be read."""
     with tempfile.TemporaryDirectory() as directory:
         output = Path(directory, "facts.json")
-        command = [python, "-c", PROBE.read_text(), manage, output, level]
+        command = [python, "-c", PROBE.read_text(), manage, output, level, CHECKS]
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
         environment.pop("PYTHONPATH", None)
         try:
@@ -178,6 +179,8 @@ def _check(project: Project) -> None:
             f"The agent keeps conversations in PostgreSQL or SQLite, and the project's default "
             f"database is {facts['database']}."
         )
+    if facts["errors"]:
+        raise Refusal(" ".join(facts["errors"]))
     if not facts["django_engines"]:
         raise Refusal(
             "No engine of DjangoTemplates in TEMPLATES finds the templates of applications "

@@ -730,6 +730,13 @@ def link(name: str) -> Callable[[Path], None]:
     return lambda project: (project / name).symlink_to("../elsewhere")
 
 
+def users_elsewhere(project: Path) -> None:
+    text = "class People:\n    def db_for_write(self, model, **hints):\n"
+    text += "        return 'people' if model._meta.app_label == 'auth' else None\n"
+    (project / "shop/routers.py").write_text(text)
+    append(project / SETTINGS, ROUTER.replace("chats", "people").replace("Chats", "People"))
+
+
 def package_elsewhere(project: Path) -> None:
     installed(project)
     (project / "vendor").rename(project.parent / "elsewhere")
@@ -763,10 +770,13 @@ def part_taken_back(project: Path) -> None:
             "take 'agui' out of INSTALLED_APPS again",
             [],
         ),
+        (changed({}, (SETTINGS, "USE_TZ = True", "USE_TZ = False")), "Set USE_TZ = True. ", []),
         (link("vendor"), "vendor/ is a link to ", []),
         (package_elsewhere, "/elsewhere, which is not in the project.", ["--parts", "standard"]),
         *rows_at_night(
             (link("assistant"), "assistant/ is a link to ", []),
+            (users_elsewhere, "over ['default', 'people']. Route conversations", []),
+            (changed({}, (SETTINGS, f"{APPS.strip()[:-1]}", f"{APPS.strip()[:-1]}    'daphne',\n")), "(agui.E001)", []),
             (changed(OLD_DJANGO), "runs on Django 4.2, and the agent needs 5.2 or 6.", []),
             (
                 changed({"help/apps.py": OWN_LABEL}, with_app("help.apps.Help")),

@@ -129,8 +129,9 @@ part can add) with part_values.py, errors.py (what clients learn about errors), 
 tables), actor.py (who acts), clock.py (what time it is), deps.py (what a tool sees as `ctx.deps`),
 log_fields.py (the run that a line of the log belongs to), money.py (amounts of US dollars),
 namespaces.py (agents, told apart), tenants.py (tenants, kept apart), statements.py (how every turn
-reads and writes rows), addresses.py (which addresses are public) and lazy_import.py (modules that
-are imported on first use).
+reads and writes rows), addresses.py (which addresses are public), lazy_import.py (modules that are
+imported on first use) and project_checks.py (checks of the settings, which the installer runs,
+too).
 Django's other modules are above the rooms: apps.py, checks.py, urls.py, management/ and
 templatetags/. Your tests use testing/, contract.py and contract_tests.py.
 

@@ -5,18 +5,17 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.contrib.sessions.backends import signed_cookies
 from django.core import checks
 from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
-from django.db import router
 
 from agui import conf, parts
 from agui.agents.keys import PART_OF_STAND_IN, STAND_IN, has_stand_in, missing_keys
 from agui.agents.prices import models_without_price
 from agui.lazy_import import LazyImport
 from agui.models import AbstractConversation, get_conversation_model
+from agui.project_checks import check_applications, check_routes, check_time_zones
 from agui.server.versions import versions
 
 warm_up = LazyImport("agui.server.warm_up")
@@ -35,39 +34,6 @@ def register() -> None:
     checks.register(check_static_files)
     checks.register(check_agents, deploy=True)
     checks.register(check_versions, deploy=True)
-
-
-def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Require that `runserver` serves ASGI: under WSGI a run would end with its request."""
-    names = [config.name for config in apps.get_app_configs()]
-    if "daphne" not in names:
-        problem = "'daphne' is not in INSTALLED_APPS."
-    elif "django.contrib.staticfiles" in names[: names.index("daphne")]:
-        problem = "'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS."
-    else:
-        return []
-    return [
-        checks.Error(
-            problem,
-            hint="Put it first: otherwise `runserver` is a WSGI server, which can't run agents. "
-            "Set ASGI_APPLICATION, too.",
-            id="agui.E001",
-        )
-    ]
-
-
-def check_time_zones(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Require times with time zones: the engine stores such times."""
-    if settings.USE_TZ:
-        return []
-    return [
-        checks.Error(
-            "USE_TZ is False, and the engine stores times with their time zone.",
-            hint="Set USE_TZ = True. Django's documentation of time zones has a guide for projects "
-            "that change it.",
-            id="agui.E013",
-        )
-    ]
 
 
 def check_conversations(**kwargs: Any) -> list[checks.CheckMessage]:
@@ -93,19 +59,7 @@ def check_databases(**kwargs: Any) -> list[checks.CheckMessage]:
     for config in apps.get_app_configs():
         if config.name.partition(".")[0] == "agui":
             owned += config.get_models()
-    used = {router.db_for_write(get_user_model())}
-    for model in owned:
-        used |= {router.db_for_read(model), router.db_for_write(model)}
-    if len(used) == 1:
-        return []
-    return [
-        checks.Error(
-            f"DATABASE_ROUTERS spread users and their conversations over {sorted(used)!r}.",
-            hint="Route conversations and the models of 'agui' and its parts to the database in "
-            "which users are written, for reading, too.",
-            id="agui.E014",
-        )
-    ]
+    return check_routes(owned)
 
 
 def check_visitors(**kwargs: Any) -> list[checks.CheckMessage]:
