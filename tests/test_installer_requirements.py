@@ -127,6 +127,27 @@ def test_nothing_is_written_where_that_is_not_sure(tmp_path, files, named):
     assert installation.commands(project(tmp_path), place, ["a>=1"]) == ["/python -m pip install 'a>=1'"]
 
 
+BUILT = EDITED["pyproject.toml"] + '[build-system]\nrequires = ["hatchling"]\n'
+
+
+@pytest.mark.parametrize(
+    ("folder", "files", "place"),
+    [
+        ("demo", {"pyproject.toml": BUILT}, "demo/requirements.txt"),
+        ("example_project", {"setup.py": SETUP, "pyproject.toml": BUILT}, "example_project/requirements.txt"),
+        ("demo", {"pyproject.toml": BUILT, "demo/reqs.txt": "django\n"}, "demo/reqs.txt"),
+        ("demo", {"pyproject.toml": EDITED["pyproject.toml"]}, "pyproject.toml"),
+        ("backend", {"pyproject.toml": BUILT}, "pyproject.toml"),
+        ("", {"pyproject.toml": BUILT}, "pyproject.toml"),
+    ],
+)
+def test_the_users_of_a_library_do_not_install_the_agent_of_its_demo(tmp_path, folder, files, place):
+    write(tmp_path, files)
+    found = requirement_places.find(list(dict.fromkeys([tmp_path, tmp_path / folder])))
+    assert found.path == tmp_path / place
+    assert ["describes a library" in note for note in found.notes] == [True] * (place not in files)
+
+
 def test_a_project_that_lists_nothing_gets_a_file(tmp_path):
     write(tmp_path, {"pyproject.toml": "[tool.ruff]\nline-length = 100\n", "deploy/robots.txt": "User-agent: *\n"})
     assert place_of(tmp_path) == "requirements.txt"
