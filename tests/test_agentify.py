@@ -199,6 +199,9 @@ def test_what_is_written_passes_its_tests_and_the_contract(shop: Path):
     said = run(shop, "pytest", "-q", "-rs", *tests, *more)
     (shop / "assistant/tests/test_chats.py").unlink()
     assert "SKIPPED" not in said
+    by_django = run(shop, "python", "manage.py", "test", *(f"assistant.tests.test_tools_{name}" for name in names))
+    assert int(re.search(r"Ran (\d+) tests", by_django)[1]) > 20
+    assert by_django.rstrip().endswith("OK") or "\nOK\n" in by_django
 
 
 @pytest.mark.nightly

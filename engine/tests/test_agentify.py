@@ -273,9 +273,11 @@ def test_numbers_flags_and_choices_are_decided_by_others():
     assert settable(thing) == ["size", "fee", "hot", "shape", "facts", "plan", "wheel", "user"]
 
 
-def test_privileges_are_set_by_nobody_unless_they_are_named(registered, own_forms):
-    assert set(settable(User, "pk")) == {"first_name", "last_name"}  # Users do not unlock themselves
-    assert not {"is_active", "is_staff", "is_superuser", "groups", "user_permissions"} & set(settable(User))
+def test_privileges_are_set_by_nobody_unless_they_are_named(registered, own_forms, monkeypatch):
+    for login, others in [("username", "first_name last_name"), ("first_name", "username last_name")]:
+        monkeypatch.setattr(User, "USERNAME_FIELD", login)
+        assert set(settable(User)) == set(words(others))
+        assert set(settable(User, "pk")) == set(words(others)) - {"username"}  # Users do not unlock themselves
     account = accounts(teams=models.ManyToManyField(Group, related_name="+"), rights=models.ManyToManyField(Permission))
     hidden = {*PRIVILEGES, "teams", "rights"}
     registered(account)

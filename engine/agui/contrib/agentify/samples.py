@@ -5,9 +5,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
+from unittest import SkipTest
 from uuid import uuid4
 
-import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.core.validators import MinValueValidator
@@ -40,7 +40,9 @@ def make_user(is_staff: bool = False) -> Any:
         try:
             setattr(user, name, True)
         except AttributeError:
-            pytest.skip(f"{name} of a user can't be set. Make a user of the staff in this module.")
+            raise SkipTest(
+                f"Make a user of the staff in this module: {name} can't be set."
+            ) from None
         user.save()
     return user
 
@@ -50,9 +52,9 @@ def make_or_skip(model: Any, owner_path: str = "", owner: Any = None) -> Any:
     try:
         row = make(model, owner_path, owner)
     except CanNotMake as error:
-        pytest.skip(f"{error} Write it in this module, and these tests run.")
+        raise SkipTest(f"{error} Write it in this module, and these tests run.") from error
     if not model._default_manager.filter(pk=row.pk).exists():
-        pytest.skip("The model's manager hides the row that was made. Write it in this module.")
+        raise SkipTest("The model's manager hides the row that was made. Write it in this module.")
     return row
 
 
@@ -230,7 +232,7 @@ def sample_arguments(model: Any, tool: Any, related: dict[str, Any]) -> dict[str
         try:
             value = value_of(model._meta.get_field(name.rstrip("_")))
         except CanNotMake as error:
-            pytest.skip(f"{error} Write it in this test, and it runs.")
+            raise SkipTest(f"{error} Write it in this test, and it runs.") from error
         arguments[name] = value.pk if isinstance(value, models.Model) else value
     return arguments
 
@@ -241,7 +243,9 @@ def create_or_skip(model: Any, tool: Any, arguments: dict[str, Any], ctx: Any) -
     try:
         created = tool.prepare_call(tool.validate(arguments), ctx)()
     except Exception as error:  # The model's own code may refuse them in any way.
-        pytest.skip(f"{name} refuses made-up values ({error!r}). Write some in this test.")
+        raise SkipTest(
+            f"{name} refuses made-up values ({error!r}). Write some in this test."
+        ) from error
     if not model._default_manager.filter(pk=created["id"]).exists():
-        pytest.skip(f"The model's manager hides what {name} makes. Write values in this test.")
+        raise SkipTest(f"The model's manager hides what {name} makes. Write values in this test.")
     return created

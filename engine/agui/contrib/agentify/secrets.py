@@ -10,6 +10,7 @@ from django.db import models
 from pydantic_ai.messages import ToolCallPart
 
 from agui.conf_sections import SECRET_NAMES
+from agui.contrib.agentify.owners import is_own
 from agui.tools.redaction import redact_text, secret_test
 from agui.tools.secret_arguments import REDACTED
 
@@ -137,7 +138,7 @@ def _is_copy(model: type[models.Model], words: frozenset[str], *, is_log: bool) 
 
 def _names_any_model(model: type[models.Model]) -> bool:
     for field in model._meta.get_fields():
-        related: Any = field.related_model if field.is_relation and field.concrete else None
+        related: Any = field.related_model if field.is_relation and is_own(field) else None
         label = getattr(getattr(related, "_meta", None), "label", "")
         if label == "contenttypes.ContentType":
             return True

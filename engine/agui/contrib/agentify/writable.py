@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models
 
 from agui.contrib.agentify.forms import FormRules
@@ -19,6 +20,8 @@ PRIVILEGES = word_set(
 PRIVILEGED_MODELS = frozenset(["auth.Group", "auth.Permission"])
 # Fields of a user that decide whether they may sign in.
 OF_USERS = word_set("active disabled enabled locked suspended")
+# Fields of every user: the password, and the last sign-in.
+OF_EVERY_USER = frozenset(field.name for field in AbstractBaseUser._meta.fields)
 # Fields that an owner doesn't write if the project has no form for them: what others decide, count
 # and pay for, and what somebody is known by.
 DECIDED = word_set(
@@ -44,13 +47,22 @@ CONTENT = frozenset(["date", "datetime", "str", "time"])
 
 
 def is_privilege(field: Any) -> bool:
-    """Whether a field says what somebody may do."""
+    """Whether a field says what somebody may do, or who somebody is."""
     words = words_of(field.name)
     if words & PRIVILEGES:
         return True
-    if issubclass(field.model, get_user_model()) and words & OF_USERS:
+    if is_user(field.model) and (words & OF_USERS or _is_identity(field)):
         return True
     return field.is_relation and _is_privileged_model(field.related_model)
+
+
+def _is_identity(field: Any) -> bool:
+    """Whether a user signs in with a field, or by a mail to it, or it records a moment."""
+    user_model: Any = get_user_model()
+    by_login = {user_model.USERNAME_FIELD, getattr(user_model, "EMAIL_FIELD", "email")}
+    if field.name in by_login | OF_EVERY_USER:
+        return True
+    return isinstance(field, models.DateTimeField) and callable(field.default)
 
 
 def _is_privileged_model(model: Any) -> bool:

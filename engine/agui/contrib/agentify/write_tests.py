@@ -30,34 +30,38 @@ class TestsWriter:
 
     def write(self) -> str:
         """Write the module of tests."""
-        blocks = [self.maker(), self.fixtures(), self.own_rows()]
+        tests = [self.users(), self.own_rows()]
         if self.info.owner:
-            blocks.append(self.foreign_rows())
+            tests.append(self.foreign_rows())
         else:
-            blocks.append(self.only_staff())
+            tests.append(self.only_staff())
         if not self.info.not_created:
-            blocks.append(self.creation())
+            tests.append(self.creation())
         for name, path in self.owned.items():
-            blocks.append(self.foreign_choice(name, path))
+            tests.append(self.foreign_choice(name, path))
         if not self.is_alone:
-            blocks.append(self.queries())
-        blocks.append(self.protection())
-        body = "\n\n\n".join("\n".join(block) for block in blocks)
+            tests.append(self.queries())
+        tests.append(self.protection())
+        title = "".join(word.title() for word in self.names.singular.split("_"))
+        methods = "\n\n".join("\n".join(lines) for lines in tests)
+        body = "\n".join([*self.maker(), "", "", f"class {title}ToolsTest(TestCase):", methods])
         return "\n".join(self.head(body)) + "\n\n\n" + body + "\n"
 
     def head(self, body: str) -> Lines:
         rows = self.names.rows
         text = (
-            f"`manage.py agentify {self.info.label}` wrote these tests, and they are yours. If "
-            f"they are skipped, {self.names.a_row} needs more than its required fields: make it in "
+            f"`manage.py agentify {self.info.label}` wrote these tests, and they are yours. Both "
+            "pytest and `manage.py test` run them. If they are skipped, "
+            f"{self.names.a_row} needs more than its required fields: make it in "
             f"`{self.make_name}`."
         )
         title = f"The tools of {rows}: what they find, and what is out of their reach."
         lines = [*paragraph(f'"""{title}'), ""]
-        lines += [*paragraph(text), '"""', "", "from typing import Any", "", "import pytest"]
+        lines += [*paragraph(text), '"""', "", "from typing import Any", ""]
         third = {
             "django.core.exceptions": {"PermissionDenied"},
             "django.db": {"connection"},
+            "django.test": {"TestCase"},
             "django.test.utils": {"CaptureQueriesContext"},
             "pydantic_ai": {"ModelRetry"},
         }
@@ -68,8 +72,7 @@ class TestsWriter:
             "assistant": {self.module},
             "assistant.tools": {"registry"},
         }
-        lines += [*imports(used(third, body)), "", *imports(used(own, body)), ""]
-        return [*lines, "pytestmark = pytest.mark.django_db"]
+        return [*lines, *imports(used(third, body)), "", *imports(used(own, body))]
 
     # --- Rows to test with
 
@@ -87,10 +90,13 @@ class TestsWriter:
         lines += docstring(about)
         return [*lines, *call("return make_or_skip(", items, ")", 4)]
 
-    def fixtures(self) -> Lines:
+    def users(self) -> Lines:
         staff = "" if self.info.owner else "is_staff=True"
-        lines = ["@pytest.fixture", "def ada() -> Any:", f"    return make_user({staff})"]
-        return [*lines, "", "", "@pytest.fixture", "def bob() -> Any:", "    return make_user()"]
+        return [
+            *test("setUp"),
+            f"        self.ada = make_user({staff})",
+            "        self.bob = make_user()",
+        ]
 
     def make(self, owner: str) -> str:
         return f"{self.make_name}({owner if self.info.owner else ''})"
@@ -115,14 +121,14 @@ class TestsWriter:
 
     def own_rows(self) -> Lines:
         singular, plural = self.names.singular, self.names.plural
-        lines = ["def test_a_row_is_found_and_read(ada: Any):"]
-        lines.append(f"    row = {self.make('ada')}")
+        lines = test("test_a_row_is_found_and_read")
+        lines.append(f"        row = {self.make('self.ada')}")
         start = f"found = {self.tool(f'list_{plural}')}("
-        lines += call(start, ["as_user(ada)", "limit=100"], ")", 4)
-        lines.append('    assert rows.plain(row.pk) in [item["id"] for item in found]')
+        lines += call(start, ["as_user(self.ada)", "limit=100"], ")", 8)
+        lines.append('        assert rows.plain(row.pk) in [item["id"] for item in found]')
         start = f"shown = {self.tool(f'read_{singular}')}("
-        lines += call(start, ["as_user(ada)", "row.pk"], ")", 4)
-        return [*lines, '    assert shown["id"] == rows.plain(row.pk)']
+        lines += call(start, ["as_user(self.ada)", "row.pk"], ")", 8)
+        return [*lines, '        assert shown["id"] == rows.plain(row.pk)']
 
     def by_id(self) -> list[str]:
         """List the tools that take an id."""
@@ -135,61 +141,54 @@ class TestsWriter:
             names.append(action_name(method, self.names.singular))
         return names
 
+    def refused(self, row: str, error: str) -> Lines:
+        """Write the calls of all tools that take an id, which `bob` must not use."""
+        lines = [f"        row = {row}"]
+        lines += call("for name in [", [quoted(name) for name in self.by_id()], "]:", 8)
+        return [
+            *lines,
+            f"            with self.subTest(name), self.assertRaisesMessage({error}):",
+            f"                getattr({self.module}, name)(as_user(self.bob), row.pk)",
+            "        manager = type(row)._base_manager",
+            "        assert manager.filter(pk=row.pk).exists()",
+        ]
+
     def foreign_rows(self) -> Lines:
         plural = self.names.plural
-        lines = ["def test_rows_of_another_user_are_not_found(ada: Any, bob: Any):"]
-        lines.append(f"    row = {self.make('bob')}")
-        lines += call(f"found = {self.tool(f'list_{plural}')}(", ["as_user(ada)"], ")", 4)
-        lines.append('    assert rows.plain(row.pk) not in [item["id"] for item in found]')
-        names = [quoted(name) for name in self.by_id()]
-        listed = inner("[", names, "]")
-        lines += ["", "", *call("@pytest.mark.parametrize(", ['"name"', listed], ")")]
-        lines.append(
-            "def test_a_row_of_another_user_is_out_of_reach(ada: Any, bob: Any, name: str):"
-        )
-        lines.append(f"    row = {self.make('bob')}")
-        lines.append('    with pytest.raises(ModelRetry, match="There is no"):')
-        lines.append(f"        getattr({self.module}, name)(as_user(ada), row.pk)")
-        return [*lines, *self.is_still_there()]
+        lines = test("test_rows_of_another_user_are_not_found")
+        lines.append(f"        row = {self.make('self.ada')}")
+        lines += call(f"found = {self.tool(f'list_{plural}')}(", ["as_user(self.bob)"], ")", 8)
+        lines.append('        assert rows.plain(row.pk) not in [item["id"] for item in found]')
+        lines += ["", *test("test_a_row_of_another_user_is_out_of_reach")]
+        return [*lines, *self.refused(self.make("self.ada"), 'ModelRetry, "There is no"')]
 
     def only_staff(self) -> Lines:
-        listed = inner("[", [quoted(name) for name in self.by_id()], "]")
-        lines = call("@pytest.mark.parametrize(", ['"name"', listed], ")")
-        lines.append("def test_a_tool_is_for_staff(bob: Any, name: str):")
-        lines.append(f"    row = {self.make('')}")
-        lines.append("    with pytest.raises(PermissionDenied):")
-        lines.append(f"        getattr({self.module}, name)(as_user(bob), row.pk)")
-        lines += self.is_still_there()
-        lines += ["", "", "def test_rows_are_found_by_staff_only(bob: Any):"]
-        lines.append("    with pytest.raises(PermissionDenied):")
+        error = 'PermissionDenied, "Only staff"'
+        lines = test("test_the_tools_are_for_staff")
+        lines += self.refused(self.make(""), error)
+        lines += ["", *test("test_rows_are_found_by_staff_only")]
+        lines.append(f"        with self.assertRaisesMessage({error}):")
         start = f"{self.tool(f'list_{self.names.plural}')}("
-        return [*lines, *call(start, ["as_user(bob)"], ")", 8)]
-
-    def is_still_there(self) -> Lines:
-        return [
-            "    manager = type(row)._base_manager",
-            "    assert manager.filter(pk=row.pk).exists()",
-        ]
+        return [*lines, *call(start, ["as_user(self.bob)"], ")", 12)]
 
     def creation(self) -> Lines:
         singular = self.names.singular
-        lines = ["def test_a_created_row_can_be_read(ada: Any):"]
+        lines = test("test_a_created_row_can_be_read")
         pairs = []
         for item in self.info.creatable:
             path = self.info.choosable.get(item.name, "")
             if item.required and path and item.type != "many":
                 start = f"{quoted(argument(item.name))}: "
-                pairs.append(self.related(start, item, path, "ada", ").pk", 8))
-        lines += call("related: dict[str, Any] = {", pairs, "}", 4)
-        tool = f'registry.get("create_{singular}")'
-        lines.append(f"    tool = {tool}")
+                pairs.append(self.related(start, item, path, "self.ada", ").pk", 12))
+        lines += call("related: dict[str, Any] = {", pairs, "}", 8)
+        lines.append(f'        tool = registry.get("create_{singular}")')
         items = [self.model, "tool", "related"]
-        lines += call("arguments = sample_arguments(", items, ")", 4)
-        items = [self.model, "tool", "arguments", "as_user(ada)"]
-        lines += call("created = create_or_skip(", items, ")", 4)
+        lines += call("arguments = sample_arguments(", items, ")", 8)
+        items = [self.model, "tool", "arguments", "as_user(self.ada)"]
+        lines += call("created = create_or_skip(", items, ")", 8)
         rows_of = self.tool(f"{self.names.plural}_of")
-        lines += call(f"found = {rows_of}(", ["as_user(ada)"], ")", 4)
-        return [*lines, '    assert found.filter(pk=created["id"]).exists()']
+        lines += call(f"found = {rows_of}(", ["as_user(self.ada)"], ")", 8)
+        return [*lines, '        assert found.filter(pk=created["id"]).exists()']
 
     def owned_relations(self) -> dict[str, str]:
         """List related rows that belong to a user: only that user may choose them."""
@@ -215,31 +214,30 @@ class TestsWriter:
     def foreign_choice(self, name: str, path: str) -> Lines:
         item = next(item for item in self.info.fields if item.name == name)
         singular = self.names.singular
-        start = f"def test_a_{name}_of_another_user_is_refused("
-        lines = call(start, ["ada: Any", "bob: Any"], "):")
-        lines.append(f"    row = {self.make('ada')}")
-        foreign = self.related("foreign = ", item, path, "bob", ")", 4)
-        lines += [f"    {line}" for line in foreign.split("\n")]
+        lines = test(f"test_a_{name}_of_another_user_is_refused")
+        lines.append(f"        row = {self.make('self.ada')}")
+        foreign = self.related("foreign = ", item, path, "self.bob", ")", 8)
+        lines += [f"        {line}" for line in foreign.split("\n")]
         value = "[foreign.pk]" if item.type == "many" else "foreign.pk"
         parameter = argument(name, f"{singular}_id")
-        lines.append('    with pytest.raises(ModelRetry, match="There is no"):')
-        items = ["as_user(ada)", "row.pk", f"{parameter}={value}"]
-        return [*lines, *call(f"{self.tool(f'change_{singular}')}(", items, ")", 8)]
+        lines.append('        with self.assertRaisesMessage(ModelRetry, "There is no"):')
+        items = ["as_user(self.ada)", "row.pk", f"{parameter}={value}"]
+        return [*lines, *call(f"{self.tool(f'change_{singular}')}(", items, ")", 12)]
 
     def queries(self) -> Lines:
         plural = self.names.plural
         start = f"{self.tool(f'list_{plural}')}("
-        listed = call(start, ["as_user(ada)", "limit=50"], ")", 8)
+        listed = call(start, ["as_user(self.ada)", "limit=50"], ")", 12)
         return [
-            "def test_the_number_of_queries_does_not_grow(ada: Any):",
-            f"    {self.make('ada')}",
-            "    with CaptureQueriesContext(connection) as few:",
+            *test("test_the_number_of_queries_does_not_grow"),
+            f"        {self.make('self.ada')}",
+            "        with CaptureQueriesContext(connection) as few:",
             *listed,
-            "    for _ in range(49):",
-            f"        {self.make('ada')}",
-            "    with CaptureQueriesContext(connection) as many:",
+            "        for _ in range(49):",
+            f"            {self.make('self.ada')}",
+            "        with CaptureQueriesContext(connection) as many:",
             *listed,
-            "    assert len(many) == len(few)",
+            "        assert len(many) == len(few)",
         ]
 
     def protection(self) -> Lines:
@@ -259,20 +257,21 @@ class TestsWriter:
         for name, permission, asks in cases:
             parts = [quoted(name), quoted(permission), str(asks)]
             items.append(inner("(", parts, ")", 12))
-        listed = inner("[", items, "]")
-        lines = call("@pytest.mark.parametrize(", ['("name", "permission", "asks")', listed], ")")
-        lines += call(
-            "def test_a_tool_is_protected(",
-            ["name: str", "permission: str", "asks: bool"],
-            "):",
-        )
-        lines.append("    spec = registry.get(name).spec")
         return [
-            *lines,
-            "    assert (spec.permission, needs_confirmation(spec)) == (permission, asks)",
-            "    # What changes something asks first.",
-            "    assert spec.read_only != asks",
+            *test("test_who_may_call_a_tool_and_which_tools_ask_first"),
+            *call("for name, permission, asks in [", items, "]:", 8),
+            "            with self.subTest(name):",
+            "                spec = registry.get(name).spec",
+            "                found = (spec.permission, needs_confirmation(spec))",
+            "                assert found == (permission, asks)",
+            "                # What changes something asks first.",
+            "                assert spec.read_only != asks",
         ]
+
+
+def test(name: str) -> Lines:
+    """Write the first lines of a method of the test case."""
+    return call(f"def {name}(", ["self"], ") -> None:", 4)
 
 
 def used(modules: dict[str, set[str]], body: str) -> dict[str, set[str]]:

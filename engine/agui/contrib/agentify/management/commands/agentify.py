@@ -75,6 +75,9 @@ class Command(BaseCommand):
         except Refused as error:
             raise CommandError(str(error)) from error
         check_methods(info)
+        tests = bench.root / "assistant/tests"
+        tests.mkdir(exist_ok=True)
+        (tests / "__init__.py").touch()  # `manage.py test` looks into packages only.
         outcomes = [bench.write(path, text) for path, text in files_of(info, bench.root)]
         for written in outcomes:
             self.report(written, bench.root)
