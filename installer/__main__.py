@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from installer import installation, project, requirement_places, source
+from installer import installation, project, requirement_places, resolution, source
 from installer.changes import MANIFEST, ignored_by_git
 from installer.errors import Refusal, Unfinished
 from installer.journal import all_or_none, roll_back, wait_for_others
@@ -101,6 +101,11 @@ def install(root: Path, options: argparse.Namespace) -> str:
     parts = options.parts or source.PARTS["minimal"]
     form = options.engine or "package"
     changes = plan(found, parts, form)
+    fitting, notes = resolution.fitting(found, parts, form)
+    if fitting != parts:
+        parts = fitting
+        changes = plan(found, parts, form)
+    changes.notes += notes
     if options.dry_run:
         return changes.describe()
     print(changes.describe())
@@ -121,6 +126,12 @@ def renew(root: Path, options: argparse.Namespace, manifest: dict[str, Any]) -> 
     change = Renewal(found, manifest, parts)
     if not change.is_needed:
         return "The agent is installed already: there is nothing to change."
+    fitting, notes = resolution.fitting(found, parts, change.form)
+    if fitting != parts:
+        if not set(manifest["parts"]) & set(parts) <= set(fitting):
+            raise Refusal(" ".join(notes))
+        change = Renewal(found, manifest, fitting)
+    change.edits.notes += notes
     if options.dry_run:
         return change.describe()
     print(change.describe())

@@ -24,10 +24,6 @@ PIP_COMPILE = (
     "If pip-compile makes another file of {path}, call it with --no-emit-find-links, and pip with "
     "--find-links and the folder vendor/: else that file names a path of this machine."
 )
-PINNED = (
-    "{path} pins all its packages. If pip can't resolve them, `uv pip install --dry-run --python "
-    "{python} -r {path}` names the pin that is too old."
-)
 ROUTE = 'path("assistant/", include("assistant.urls"))'
 NEW_ASGI = '''"""The application that an ASGI server runs: `daphne {module}:application`."""
 
@@ -82,13 +78,8 @@ def plan_requirements(
         original = requirement_files.read(place.path) if place.path.exists() else ""
     lines = source.requirements(parts, form)
     changes.notes += requirement_files.too_old(place.path, original, lines)
-    if form == "package":
-        brought = source.requirements(parts, "source")
-        changes.notes += requirement_files.excluded(place.path, original, brought)
-        if place.path.suffix == ".in":
-            changes.notes.append(PIP_COMPILE.format(path=place.path))
-        elif requirement_files.pins_all(place.path, original):
-            changes.notes.append(PINNED.format(path=place.path, python=project.python))
+    if form == "package" and place.path.suffix == ".in":
+        changes.notes.append(PIP_COMPILE.format(path=place.path))
     wheel = project.code / source.wheel()[0] if form == "package" else None
     changes.write(place.path, requirement_files.add(place.path, original, lines, wheel))
     other = package_folders.other_uv_file(place.path, original) if wheel else None

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ NAMED_TABLES = [("tool", "poetry", "dependencies"), ("packages",)]
 # A row without a version that can be compared, such as a path.
 UNKNOWN = "file:///elsewhere"
 LINES = (".txt", ".in")
-Fits = Callable[[Requirement, Requirement], bool]
+INDEXES = re.compile(r"(?m)^\s*(?:-i|--index-url|--extra-index-url)[ =].*$")
 INCLUDED = re.compile(r"(?m)^\s*(?:-r|--requirement)[ =]?\s*(\S+)")
 
 
@@ -92,33 +91,14 @@ def _options(wheel: str | None) -> list[str]:
 
 def too_old(path: Path, text: str, lines: list[str]) -> list[str]:
     """What to change in a file that has some of these packages, but allows other versions."""
-    return _unfit(path, text, lines, _suffices)
-
-
-def excluded(path: Path, text: str, lines: list[str]) -> list[str]:
-    """What to change in a file that allows no right version of these packages.
-
-    The engine's package requires them itself, so whatever installs it chooses among the others.
-    """
-    return _unfit(path, text, lines, _overlaps)
-
-
-def _unfit(path: Path, text: str, lines: list[str], fits: Fits) -> list[str]:
     present = _present(path, text)
     notes = []
     for line in lines:
         needed = Requirement(line)
         kept = present.get(canonicalize_name(needed.name))
-        if kept is not None and not kept.url and not fits(kept, needed):
+        if kept is not None and not kept.url and not _suffices(kept, needed):
             notes.append(f"{path} has {str(kept)!r}, and the agent needs {line!r}: change it.")
     return notes
-
-
-def pins_all(path: Path, text: str) -> bool:
-    """Whether a file of lines names one version of each package, as `pip freeze` does."""
-    packages = _packages_of(path, text) or {}
-    specifiers = [str(package.specifier) for package in packages.values()]
-    return path.suffix in LINES and bool(specifiers) and all("==" in one for one in specifiers)
 
 
 def _overlaps(kept: Requirement, needed: Requirement) -> bool:

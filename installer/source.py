@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import io
+import re
 import runpy
 import tomllib
 import zipfile
@@ -89,6 +90,7 @@ PARTS = {
 }
 # How the engine comes, as the template's question has it, and where its package is.
 FORMS = ["package", "source"]
+PACKAGE = "agui-django"
 WHEELS = "vendor"
 # What a project rarely has by itself. The rest of what the engine needs comes with these.
 CORE_PACKAGES = [
@@ -104,7 +106,8 @@ CORE_PACKAGES = [
 def named(names: str) -> list[str]:
     """The parts that are named, with commas: keys of PARTS, and parts. Raises ArgumentTypeError.
 
-    The demo model is always among them: it answers until AGENT_MODEL names another one.
+    Those that they need come with them, and the demo model: it answers until AGENT_MODEL names
+    another one.
     """
     chosen = {"demo"}
     for name in names.split(","):
@@ -112,7 +115,16 @@ def named(names: str) -> list[str]:
             known = ", ".join([*PARTS, *PARTS["everything"]])
             raise ArgumentTypeError(f"{name!r} is not one of {known}.")
         chosen.update(PARTS.get(name, [name]))
+    for part in [*chosen]:
+        chosen.update(needs(part))
     return sorted(chosen)
+
+
+def needs(part: str) -> list[str]:
+    """Other parts without which a part doesn't start."""
+    apps = ENGINE / f"agui/contrib/{part}/apps.py"
+    listed = re.search(r"\n    needs = \((.*?)\)", apps.read_text()) if apps.exists() else None
+    return re.findall(r"agui\.contrib\.(\w+)", listed[1]) if listed else []
 
 
 def files(parts: list[str], form: str) -> dict[str, bytes]:
@@ -185,16 +197,21 @@ def digest(contents: dict[str, bytes]) -> str:
     return digest.hexdigest()
 
 
+@cache
+def packages() -> dict[str, list[str]]:
+    """What each part needs, if it needs packages of its own; what the engine needs under ""."""
+    project = tomllib.loads((ENGINE / "pyproject.toml").read_text())["project"]
+    return {"": project["dependencies"], **project["optional-dependencies"]}
+
+
 def requirements(parts: list[str], form: str) -> list[str]:
     """What the project has to install: the engine's package, or what its source needs."""
-    project = tomllib.loads((ENGINE / "pyproject.toml").read_text())["project"]
-    optional = project["optional-dependencies"]
     if form == "package":
-        extras = [part.replace("_", "-") for part in parts if part in optional]
-        return [f"{project['name']}[{','.join(sorted(extras))}]=={version()}".replace("[]", "")]
-    lines = [line for line in project["dependencies"] if Requirement(line).name in CORE_PACKAGES]
+        extras = [part.replace("_", "-") for part in parts if part in packages()]
+        return [f"{PACKAGE}[{','.join(sorted(extras))}]=={version()}".replace("[]", "")]
+    lines = [line for line in packages()[""] if Requirement(line).name in CORE_PACKAGES]
     for part in parts:
-        lines += optional.get(part, [])
+        lines += packages().get(part, [])
     return _merged(lines)
 
 

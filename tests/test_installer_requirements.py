@@ -5,6 +5,7 @@ import itertools
 import re
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,17 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 sys.path.append(str(ROOT))
-from installer import changes, dockerfiles, installation, package_folders, requirement_files, requirement_places, source
+from installer import (
+    changes,
+    dockerfiles,
+    installation,
+    package_folders,
+    requirement_files,
+    requirement_places,
+    resolution,
+    source,
+)
+from installer.errors import Refusal
 from installer.project import Project
 
 PACKAGES = ["jsonschema>=4.23,<5", "pydantic-ai-slim[ag-ui]>=2.68,<3"]
@@ -363,22 +374,36 @@ def test_what_is_too_old_or_lacks_extras_is_told(tmp_path, name, text, is_enough
         assert f"{text.strip()!r}, and the agent needs {needed!r}" in one
 
 
-def test_what_the_package_brings_is_told_only_if_no_version_is_right(tmp_path):
-    """djangopackages has `markdown-it-py[linkify]`, and uv finds the version that both allow."""
-    path = tmp_path / "requirements.txt"
-    for kept in ("jsonschema", "jsonschema[format]>=3", "jsonschema<4.24", "jsonschema==4.*", "pydantic-ai-slim"):
-        assert requirement_files.excluded(path, f"{kept}\n", PACKAGES) == []
-    for kept in ("jsonschema==3.2", "jsonschema<4.23", "jsonschema>=5", "jsonschema==4.22.*", "pydantic-ai-slim>3"):
-        [told] = requirement_files.excluded(path, f"{kept}\n", PACKAGES)
-        assert "change it" in told
-
-
-def test_a_file_with_all_versions_is_known(tmp_path):
-    """djangox pins idna, and pip said of it only that the resolution is too deep."""
-    path = tmp_path / "requirements.txt"
-    assert requirement_files.pins_all(path, "# frozen\ndjango==5.2.19\nidna==3.4\n")
-    for text in ("", "django==5.2.19\nidna\n", "django~=5.2\n", "-r base.txt\n"):
-        assert not requirement_files.pins_all(path, text)
+@pytest.mark.parametrize("has_pip", [False, *at_night(True)])
+@pytest.mark.parametrize(
+    ("name", "text", "left_out", "sentence"),
+    [
+        ("pyproject.toml", '[project]\nname = "shop"\ndependencies = ["django", "redis"]\n', set(), ""),
+        (
+            "requirements.txt",
+            "django\ndjango-redis-cache==3.0.1\n",
+            {"redis", "durable"},
+            "and yours lead to redis 3.5.3 (through django-redis-cache)",
+        ),
+        ("requirements.txt", "django\n-c limits.txt\n", {"redis", "durable"}, "exclude the part 'redis', "),
+        ("Pipfile", '[packages]\ndjango = "~=5.2"\nanyio = "<4"\n', None, "exclude the agent: it needs 'anyio>="),
+        ("requirements.txt", "django==99\n", set(), "because yours alone can't be resolved: "),
+    ],
+)
+def test_requirements_that_exclude_a_part_are_told_before_it_is_installed(
+    tmp_path, name, text, left_out, sentence, has_pip
+):
+    write(tmp_path, {name: text, "limits.txt": "redis<5\n"})
+    shop = replace(project(tmp_path, has_pip), python=Path(sys.executable))
+    parts = ["admin", "durable", "redis"]
+    if left_out is None:
+        with pytest.raises(Refusal, match=re.escape(sentence)):
+            resolution.fitting(shop, parts, "package")
+        return
+    fitting, notes = resolution.fitting(shop, parts, "package")
+    assert set(parts) - set(fitting) == left_out
+    assert sentence in " ".join(notes)
+    assert bool(notes) == bool(sentence)
 
 
 def test_a_file_that_is_read_by_the_edited_one_counts(tmp_path):

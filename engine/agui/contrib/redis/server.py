@@ -216,6 +216,7 @@ def _connect(url: str) -> "Redis":
         socket_timeout=None,
         # A restart of Redis cuts all open connections. The second try gets a new one.
         retry=Retry(NoBackoff(), 1, supported_errors=(ConnectionError,)),
+        retry_on_error=[ConnectionError],  # redis 5 has a second try for these alone.
     )
     return Redis.from_pool(pool)
 
