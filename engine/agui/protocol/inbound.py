@@ -182,8 +182,10 @@ def _result_of(message: ToolMessage) -> str | None:
     text = only_text(message.content)
     if not message.error or text is None or message.error in text:
         return text
-    # Some clients send what a failed tool has returned: nothing, in JSON.
-    return message.error if text in ("", "null") else f"{text}\n{message.error}"
+    if text in ("", "null"):
+        # Some clients send what a failed tool has returned: nothing, in JSON.
+        return message.error
+    return f"{text}\n{message.error}"
 
 
 def only_text(content: Any) -> str | None:
