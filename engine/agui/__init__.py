@@ -129,13 +129,10 @@ part can add) with part_values.py, errors.py (what clients learn about errors), 
 tables), actor.py (who acts), clock.py (what time it is), deps.py (what a tool sees as `ctx.deps`),
 log_fields.py (the run that a line of the log belongs to), money.py (amounts of US dollars),
 namespaces.py (agents, told apart), tenants.py (tenants, kept apart), statements.py (how every turn
-reads and writes rows), addresses.py (which addresses are public), lazy_import.py (modules that are
-imported on first use) and project_checks.py (checks of the settings, which the installer runs,
-too).
-Django's other modules are above the rooms: apps.py, checks.py, urls.py, management/ and
-templatetags/. Your tests use testing/, contract.py and contract_tests.py.
-
-The optional parts are in contrib/, each in its own folder.
+reads and writes rows), addresses.py (which addresses are public), lazy_import.py (imports on first
+use) and project_checks.py (checks that the installer runs, too). Django's other modules are above
+the rooms: apps.py, checks.py, urls.py, management/ and templatetags/. Your tests use testing/,
+contract.py and contract_tests.py. The optional parts are in contrib/, each in its own folder.
 """
 
 from importlib import import_module
@@ -184,8 +181,7 @@ if TYPE_CHECKING:
     )
     from agui.urls import get_urls
 
-# These modules are imported on first use: every command imports this package, and few need
-# pydantic-ai. Some also need Django's models, which Django loads after this package.
+# On first use: few commands need pydantic-ai, and Django loads its models after this package.
 _MODULES = {
     "AbstractConversation": "agui.models",
     "AgentConfig": "agui.agents.config",
@@ -291,11 +287,8 @@ def __getattr__(name: str) -> Any:
     except ImportError as error:
         if name in __all__:
             raise
-        part = module.removeprefix("agui.contrib.").partition(".")[0]
-        raise ImportError(
-            f"agui.{name} needs the packages of the part {part!r}: install agui-django[{part}]. "
-            f"({error})"
-        ) from error
+        part = module.split(".")[2]
+        raise ImportError(f"agui.{name}: install agui-django[{part}]. ({error})") from error
 
 
 def __dir__() -> list[str]:

@@ -212,7 +212,7 @@ class EngineSettings(Section):
     @classmethod
     @by_import
     def _is_variable(cls, path: str | None) -> str | None:
-        return None if path is None else imported_variable(path)
+        return path and imported_variable(path)
 
 
 def load(raw: Any = None, context: Any = None) -> EngineSettings:

@@ -84,12 +84,15 @@ async def find_error(response: Any) -> None:
     if response.status_code == HTTPStatus.OK and is_json and is_stream:
         await response.aread()
         with suppress(ValueError):
-            body = response.json()
-            error = body.get("error") if isinstance(body, dict) else body
-            code = error.get("code") if isinstance(error, dict) else None
-            is_status = isinstance(code, int) and HTTPStatus.BAD_REQUEST <= code < 600
-            if error:
-                response.status_code = code if is_status else HTTPStatus.BAD_REQUEST
+            error = code = response.json()
+            if isinstance(error, dict):
+                error = code = error.get("error")
+            if isinstance(error, dict):
+                code = error.get("code")
+            if isinstance(code, int) and HTTPStatus.BAD_REQUEST <= code < 600:
+                response.status_code = code
+            elif error:
+                response.status_code = HTTPStatus.BAD_REQUEST
 
 
 def is_refusal(response: ModelResponse) -> bool:

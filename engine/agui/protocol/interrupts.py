@@ -155,7 +155,9 @@ class OpenInterrupt:
 
         A client that makes a form of any schema then begins with the arguments of the call.
         """
-        given = self._input if self.edited is None else self.edited
+        given = self.edited
+        if given is None:
+            given = self._input
         filled = {}
         for name, schema in properties.items():
             filled[name] = dict(schema)

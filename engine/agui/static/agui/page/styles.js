@@ -32,7 +32,7 @@ export class Styles {
     this.base = this.#add("agui-chat.css", host.dataset.stylesheetUrl);
   }
 
-  /** Show the chat instead of the page's placeholder (placeholder.css). @param {HTMLElement} panel */
+  /** Show the chat instead of the placeholder (placeholder.css). @param {HTMLElement} panel */
   reveal(panel) {
     for (const slot of this.#slots) slot.remove();
     this.#host.dataset.drawn = "";
