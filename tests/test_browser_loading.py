@@ -74,7 +74,9 @@ def test_page_is_painted_before_its_script_and_says_if_that_never_comes(new_page
         expect(message_box(page)).to_be_visible()
         expect(late).to_be_hidden()
     page = new_page(live_project.url, storage_state=state, java_script_enabled=False)
-    expect(page.get_by_text("The chat needs JavaScript.")).to_be_in_viewport()
+    expect(page.locator("noscript p")).to_have_text("The chat needs JavaScript.")
+    top = page.locator("h1").bounding_box()
+    assert page.locator("noscript p").bounding_box()["y"] > top["y"] + top["height"]
     expect(page.get_by_text("The chat could not be loaded.")).to_be_hidden()
 
 
