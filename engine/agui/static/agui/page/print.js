@@ -4,7 +4,9 @@ import { h } from "../dom/elements.js";
 import { adopt } from "../dom/own-style.js";
 
 /** The letters in a line of the smallest usual page, and those that a cell's edges take. */
-const [LINE, CELL_SPACE] = [75, 4];
+const [LINE, CELL_SPACE] = [75, 2];
+/** How small the letters of a wide table may become. Below this, its words are broken instead. */
+const SMALLEST = 0.65;
 
 const STYLE = `
 .paper { display: none; }
@@ -44,16 +46,16 @@ const STYLE = `
     max-height: none; overflow: visible; overflow-wrap: anywhere; white-space: pre-wrap;
   }
   .table, .data-table > .table { max-height: none; overflow: visible; }
-  .data-table table, .prose table { width: 100%; }
-  :is(th, td), .data-table :is(td, tbody th) {
-    max-width: none; overflow-wrap: break-word; white-space: normal;
+  .data-table table, .prose table { font-size: calc(1em * var(--_fit, 1)); width: 100%; }
+  :is(th, td), .data-table :is(td, th) {
+    max-width: none; overflow-wrap: break-word; padding: .3em .5em; white-space: normal;
   }
-  [data-wide] :is(th, td) { overflow-wrap: anywhere; }
-  .data-table thead th { position: static; }
+  .sort { display: contents; } /* Chromium leaves buttons out of the heads of later pages. */
+  [data-wide] { hyphens: auto; table-layout: fixed; }
+  .panel .table thead th { padding: .3em .5em; position: static; }
   thead { display: table-header-group; }
-  .code, .tool, .activity, .table, .bubble, tr, blockquote, svg, img, .failure {
-    break-inside: avoid;
-  }
+  .code, .tool, .activity, .bubble, tr, blockquote, svg, img, .failure { break-inside: avoid; }
+  :is(.tool, .activity):has(table) { break-inside: auto; }
   .prose :is(h1, h2, h3, h4, h5, h6), .code-head, .tool > summary { break-after: avoid; }
   .prose :is(p, li) { orphans: 3; widows: 3; }
   .user { break-after: avoid; }
@@ -74,9 +76,7 @@ export function preparePrint(panel, { transcript, host, strings }) {
   addEventListener("beforeprint", () => {
     from = transcript.drawFrom(0);
     nameAddresses(panel);
-    for (const table of panel.querySelectorAll("table")) {
-      table.toggleAttribute("data-wide", !fitsPaper(table));
-    }
+    panel.querySelectorAll("table").forEach(fitToPaper);
     const { title } = host.session;
     const style = { dateStyle: "long", timeStyle: "short" };
     const date = new Intl.DateTimeFormat(strings.lang, /** @type {any} */ (style));
@@ -96,21 +96,22 @@ export function preparePrint(panel, { transcript, host, strings }) {
 }
 
 /**
- * Whether the longest words of all columns fit beside each other: words are only broken if they
- * have to be.
+ * Make the letters of a table smaller until the longest words of all columns fit beside each other.
+ * If they would become too small, the columns share the width, and words are broken.
  * @param {HTMLTableElement} table
  */
-function fitsPaper({ rows }) {
+function fitToPaper(table) {
   /** @type {number[]} */
   const longest = [];
-  for (const { cells } of rows) {
+  for (const { cells } of table.rows) {
     for (const [column, { textContent }] of [...cells].entries()) {
-      const words = (textContent ?? "").split(/[\s-]+/).map((word) => word.length);
+      const words = (textContent ?? "").split(/[\s-]+/).map((word) => word.length + CELL_SPACE);
       longest[column] = Math.max(longest[column] ?? 0, ...words);
     }
   }
-  const width = longest.reduce((sum, letters) => sum + letters + CELL_SPACE, 0);
-  return width <= LINE;
+  const fit = LINE / longest.reduce((sum, letters) => sum + letters, 0);
+  table.style.setProperty("--_fit", String(Math.min(1, Math.max(SMALLEST, fit))));
+  table.toggleAttribute("data-wide", fit < SMALLEST);
 }
 
 /**
