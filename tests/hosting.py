@@ -132,6 +132,7 @@ def allow(page: Page) -> None:
     button = question(page).get_by_role("button", name="Allow", exact=True)
 
     def press() -> bool:
+        button.scroll_into_view_if_needed()
         button.click()
         drawn(page)
         return question(page).count() == 0

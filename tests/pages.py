@@ -228,6 +228,19 @@ def sign_in(page: Page, live: LiveProject) -> Page:
     return page
 
 
+def speak(page: Page, url: str, language: str, change: Callable[[str], str] = str) -> None:
+    """Serve the page as a project in this language would."""
+
+    def answer(route: Route) -> None:
+        response = route.fetch()
+        tag = f'<html lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}">'
+        text, count = re.subn(r"<html [^>]*>", tag, response.text())
+        assert count == 1
+        route.fulfill(response=response, body=change(text))
+
+    page.route(re.compile(re.escape(url) + r"/(\?.*)?$"), answer)
+
+
 def message_box(page: Page):
     return page.get_by_role("textbox", name="Your message")
 

@@ -5,11 +5,26 @@ Cards, plans, tables and forms themselves are in tests/element/cards.test.mjs an
 
 import json
 import re
+from itertools import chain
 
 import pytest
 from conftest import MANUAL
-from page_events import FINISHED, STARTED, answer_with, approval, asking, begun, changed, chunk, shown, waiting
-from pages import Page, drawn, expect, finished, message_box, new_chat, open_stream, say, stored_texts
+from daily import at_night
+from page_events import (
+    BOOKING,
+    FINISHED,
+    STARTED,
+    answer_with,
+    approval,
+    asking,
+    begun,
+    changed,
+    chunk,
+    question,
+    shown,
+    waiting,
+)
+from pages import Page, drawn, expect, finished, message_box, new_chat, open_stream, say, speak, stored_texts
 
 pytestmark = pytest.mark.browser
 
@@ -58,6 +73,103 @@ ORDER = {
 }
 
 
+# From the first look on, each frame records which lines of the cards are in sight. A look returns what could be
+# approved without them, and then presses the first button that approves, and returns whether that has approved them.
+LOOK = """(chat, presses) => {
+    const root = chat.shadowRoot, wrong = [], lines = (window.linesInSight ??= new WeakMap());
+    const place = (element) => element.getBoundingClientRect();
+    const isHit = (element, { left, right, top, bottom }) =>
+        element.contains(root.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+    const texts = ".question-text, .arguments dt, .arguments dd, .items p, .field > label, .field .entry, legend";
+    const unseen = (card) => [...card.querySelectorAll(texts)].filter((row) => {
+        if (row.querySelector("dd, p, label, .entry")) return false;
+        const range = document.createRange(), seen = lines.get(row) ?? new Set();
+        range.selectNodeContents(row);
+        const all = [...(row.matches(".entry") ? row : range).getClientRects()].filter((line) => line.height > 1);
+        all.forEach((line, number) => isHit(row, line) && seen.add(number));
+        lines.set(row, seen);
+        return seen.size < all.length;
+    });
+    const look = () => [...root.querySelectorAll(".question:not([data-decided])")].map((card) => [card, unseen(card)]);
+    const again = () => look() && requestAnimationFrame(again);
+    if (!window.looks) again();
+    window.looks = true;
+    const cards = look();
+    const top = place(root.querySelector(".log")).top;
+    const isOpen = (button) => button?.checkVisibility() && !button.ariaDisabled && isHit(button, place(button));
+    for (const [card, [row]] of cards) {
+        const button = card.querySelector(".question-buttons > :is(.primary, .danger)");
+        if (isOpen(button) && row) wrong.push(`${button.textContent} before ${row.textContent}`);
+        const text = card.querySelector(".question-view > .arguments");
+        if (text && place(card).top >= top && place(button).top < place(text).bottom) wrong.push("on the text");
+    }
+    const [, [left] = []] = cards.find(([, rows]) => rows.length) ?? [];
+    const all = root.querySelector(".open-bar .primary");
+    if (left && isOpen(all)) wrong.push(`all before ${left.textContent}`);
+    for (const button of root.querySelectorAll(".button")) {
+        if (button.scrollWidth > button.clientWidth) wrong.push(`${button.textContent} runs out of its button`);
+    }
+    if (!presses || !cards.length) return wrong;
+    (all?.checkVisibility() ? all : cards[0][0].querySelector(".question-buttons > :is(.primary, .danger)")).click();
+    const isLeft = cards.every(([card]) => card.isConnected && !card.matches("[data-decided]"));
+    if (left && !isLeft) wrong.push(`approved before ${left.textContent}`);
+    return wrong;
+}"""
+SIZES = [(320, 256), (380, 700), (768, 1024), (1280, 720)]
+OFFER = {"title": "Offer 114 for the town hall", "recipient": "procurement@example.org", "amount": 12500}
+LONG = OFFER | {"lines": ORDER["lines"], "text": "Words that follow. " * 60}
+
+
+def offers(given: dict, *names: str, **more: object) -> list[dict]:
+    metadata = {"toolName": "publish", "arguments": json.dumps(given)} | more
+    asked = [approval(name, metadata=metadata) for name in names]
+    return [*chain.from_iterable(begun(one["toolCallId"], "publish", given) for one in asked), waiting(*asked)]
+
+
+ASKED = [
+    offers(OFFER, "it"),
+    offers(OFFER, "a", "b", "c"),
+    offers(LONG, "it"),
+    [waiting(question("q", BOOKING | {"required": []}))],
+    [chunk("I shall publish it. " * 30), *offers(OFFER, "it", **{"x-destructive": True})],
+]
+
+
+@pytest.mark.parametrize("language", ["de", *at_night("en", "fr", "es", "ar", "ja")])
+def test_what_is_approved_has_been_in_sight_in_every_window(open_page, site, language: str):
+    page = open_page(None, reduced_motion="reduce")
+    speak(page, site.url, language)
+    page.goto(site.url)
+    chat, log = page.locator("agui-chat"), page.locator(".log")
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        for asked in ASKED:
+            page.locator(".header .icon-compose").click()
+            expect(page.locator(".messages > *")).to_have_count(0)
+            sent = answer_with(page, [STARTED, *asked], [STARTED, FINISHED])
+            page.locator(".input").fill("hello")
+            page.wait_for_function("() => !document.querySelector('agui-chat').session.loading")
+            chat.evaluate(LOOK)
+            page.locator(".input").press("Enter")
+            expect(page.locator(".question-buttons").last).to_be_attached()
+            drawn(page)
+            where = (language, width, asked[-1])
+            assert chat.evaluate(LOOK) == [], where
+            # Nobody approves what was passed over at once.
+            log.evaluate("log => (log.scrollTop = log.scrollHeight)")
+            drawn(page)
+            assert chat.evaluate(LOOK) == [], where
+            # A press shows what is left, and decides once there is nothing.
+            for _ in range(100):
+                if len(sent) == 2:
+                    break
+                assert chat.evaluate(LOOK, True) == [], where
+                drawn(page)
+            assert len(sent) == 2, where
+            expect(page.locator(".send .icon-send")).to_be_visible()
+            page.unroute("**/agent/")
+
+
 def test_buttons_of_a_long_question_stay_in_sight(chat):
     chat.set_viewport_size({"width": 380, "height": 700})
     one = approval("it", metadata={"toolName": "order", "arguments": json.dumps(ORDER)})
@@ -65,7 +177,9 @@ def test_buttons_of_a_long_question_stay_in_sight(chat):
     say(chat, "hello")
     asked, log = chat.get_by_role("group", name="Publish it?"), chat.locator(".log")
     expect(asked).to_contain_text("12345678901234567890")
-    for place in (0, 0.4, 1):
+    # They cover nothing while the card begins in the window.
+    expect(asked.get_by_role("button", name="Approve", exact=True)).not_to_be_in_viewport()
+    for place in (0.4, 1):
         log.evaluate("(log, place) => (log.scrollTop = place * log.scrollHeight)", place)
         for name in ("Approve", "Edit", "Deny"):
             expect(asked.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
@@ -92,6 +206,36 @@ def test_buttons_of_a_long_question_stay_in_sight(chat):
     chat.get_by_role("button", name="Conversations").first.click()
     expect(chat.locator(".drawer.beside")).to_be_visible()
     assert log.evaluate("log => log.parentElement.offsetWidth - log.offsetWidth") == 0
+
+
+def test_an_app_is_allowed_nothing_whose_text_was_not_in_sight(chat):
+    """The question itself, without an app: what apps do is in test_browser_apps.py."""
+    for width, height in SIZES:
+        chat.set_viewport_size({"width": width, "height": height})
+        chat.evaluate("""async () => {
+            const { AppQuestion } = await import("/static/agui_views/app-question.js");
+            const log = document.querySelector("agui-chat").shadowRoot.querySelector(".log > .column");
+            const question = new AppQuestion();
+            window.allowed = undefined;
+            question.element.style.marginBlock = "100vh";
+            log.append(question.element);
+            const words = { text: "It asks:", yes: "Allow", no: "No", readFirst: "Read" };
+            question.ask({ detail: "A line.\\n".repeat(80), ...words }).then((allowed) => (window.allowed = allowed));
+        }""")
+        asked, allow = chat.locator(".app-asks").last, chat.get_by_role("button", name="Allow", exact=True).last
+        expect(asked.get_by_text("Read", exact=True)).to_be_visible()
+        # Its end was reached where nobody sees it.
+        chat.locator(".log").evaluate("log => (log.scrollTop = 0)")
+        asked.locator("pre").evaluate("pre => { pre.style.overflow = 'auto'; pre.scrollTop = pre.scrollHeight; }")
+        drawn(chat)
+        expect(allow).to_be_disabled()
+        asked.locator("p").first.scroll_into_view_if_needed()
+        asked.locator("pre").evaluate("pre => { pre.scrollTop = 0; pre.scrollIntoView({ block: 'start' }); }")
+        drawn(chat)
+        expect(allow).to_be_disabled()
+        asked.locator("pre").evaluate("pre => { pre.scrollTop = 1e6; pre.scrollIntoView({ block: 'end' }); }")
+        allow.click()
+        chat.wait_for_function("() => window.allowed === true")
 
 
 # --- Activities

@@ -81,10 +81,37 @@ def test_words_are_found_in_all_messages_of_the_open_conversation(finder: Page):
     expect(status).to_have_text("1 of 3")
     expect(finder.locator(".message", has_text="harbour ferry")).to_be_visible()
     assert finder.evaluate(HIGHLIGHTED, "agui-found") == ["ferry", "ferry", "FERRY"]
+    # The bar covers no match, at the beginning of the conversation, too.
+    covered = """log => {
+        const [range] = CSS.highlights.get("agui-found-current");
+        return range.getBoundingClientRect().top < log.nextElementSibling.getBoundingClientRect().bottom;
+    }"""
+    log = finder.locator(".log")
+    for width, height in ((380, 700), (320, 256), (1200, 800)):
+        finder.set_viewport_size({"width": width, "height": height})
+        field.fill("Question 0")
+        expect(status).to_have_text("1 of 1")
+        assert not log.evaluate(covered), width
     # A phrase is found across the elements of Markdown, and its signs are not.
     field.fill("harbour ferry leaves")
     expect(status).to_have_text("1 of 1")
     assert finder.evaluate(HIGHLIGHTED, "agui-found-current") == ["harbour ferry leaves"]
+    # Another chat of the page has highlights of its own.
+    finder.evaluate("""() => {
+        const other = document.querySelector("agui-chat").cloneNode();
+        document.body.append(other);
+        other.openThread("long");
+    }""")
+    other = finder.locator("agui-chat").last
+    expect(other.locator(".messages")).to_contain_text("Question 59")
+    other.locator(".input").press("Control+f")
+    other.get_by_role("searchbox").fill("And back")
+    expect(other.locator(".find [role=status]")).to_have_text("1 of 1")
+    assert finder.evaluate(HIGHLIGHTED, "agui-found-current") == ["harbour ferry leaves", "And back"]
+    finder.keyboard.press("Escape")
+    assert finder.evaluate(HIGHLIGHTED, "agui-found-current") == ["harbour ferry leaves"]
+    other.evaluate("other => other.remove()")
+    field.focus()
     finder.keyboard.press("Escape")
     expect(field).to_have_count(0)
     expect(message_box(finder)).to_be_focused()

@@ -26,7 +26,7 @@ from page_events import (
     shown,
     waiting,
 )
-from pages import Page, Route, drawn, expect, first, hold, message_box
+from pages import Page, Route, drawn, expect, first, hold, message_box, speak
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 380, "height": 740}
@@ -186,22 +186,16 @@ def open_chat(open_page: Callable[..., Page], site):
 
 def set_language(page: Page, url: str, language: str, models: list[str]) -> None:
     """Serve the page as a project in that language would, one that listens and lets users choose a model."""
+    more = 'data-transcribe-url="/agent/transcribe/" data-mentions-url="/agent/mentions/"'
+    more += f" data-models='{json.dumps(models)}'" if models else ""
+    named = [f"&quot;{place}&quot;: &quot;/static/agui_{path}&quot;, " for place, path in MODULES.items()]
 
-    def answer(route: Route) -> None:
-        response = route.fetch()
-        tag = f'<html lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}">'
-        text, count = re.subn(r"<html [^>]*>", tag, response.text())
-        assert count == 1
-        more = 'data-transcribe-url="/agent/transcribe/" data-mentions-url="/agent/mentions/"'
-        if models:
-            more += f" data-models='{json.dumps(models)}'"
-        text = text.replace("<agui-chat", f"<agui-chat {more}")
-        named = [f"&quot;{place}&quot;: &quot;/static/agui_{path}&quot;, " for place, path in MODULES.items()]
+    def change(text: str) -> str:
         text, count = re.subn(r'data-modules="\{', r"\g<0>" + "".join(named), text)
         assert count == 1
-        route.fulfill(response=response, body=text)
+        return text.replace("<agui-chat", f"<agui-chat {more}")
 
-    page.route(re.compile(re.escape(url) + r"/(\?.*)?$"), answer)
+    speak(page, url, language, change)
 
 
 def write(page: Page, text: str) -> None:
@@ -854,6 +848,71 @@ def test_everything_fits_at_400_percent(open_chat, look):
             ask(page, "hello", *begun_text(MARKDOWN))
             end(page)
             expect(page.locator(".prose math")).to_have_count(2)
+
+
+# What a page may set for all of its elements.
+OUTER = """* {
+    color: red; font: italic 30px/3 serif; hyphens: auto; letter-spacing: 5px; text-align: right; text-indent: 9px;
+    text-shadow: 1px 1px red; text-transform: uppercase; white-space: pre; word-break: break-all; word-spacing: 9px;
+}"""
+LOOKS = """chat => [...chat.shadowRoot.querySelectorAll(".input, .prose p, .bubble, .header, .button, .actions, .said")]
+    .map((element) => [element.className, getComputedStyle(element)]).map(([name, style]) => [name, ...`color font
+        hyphens letterSpacing textAlign textIndent textShadow textTransform whiteSpace wordBreak wordSpacing`
+        .split(/\\s+/).map((key) => style[key])])"""
+
+
+def test_rules_of_the_page_for_all_elements_stay_outside(open_chat):
+    page = open_chat()
+    ask(page, "hello", *begun_text("Words and **more**"))
+    end(page)
+    chat = page.locator("agui-chat")
+    before = chat.evaluate(LOOKS)
+    assert len(before) > 5
+    page.add_style_tag(content=OUTER)
+    assert chat.evaluate("chat => getComputedStyle(chat).letterSpacing") == "5px"
+    assert chat.evaluate(LOOKS) == before
+
+
+# What a screen reader has of a conversation: who speaks is a heading.
+OUTLINE = """
+- log "Conversation":
+  - heading "You said" [level=2]
+  - text: hello
+  - toolbar "Actions for your message":
+    - button "Edit the message"
+  - heading "Assistant said" [level=2]
+  - group: /List tasks/
+  - heading "Result"
+  - paragraph: Two words.
+  - heading "Details"
+  - toolbar "This answer"
+  - heading "You said" [level=2]
+  - text: again
+  - toolbar "Actions for your message"
+  - heading "Assistant said" [level=2]
+  - paragraph: Done.
+"""
+HEADINGS = {"My Assistant": 1, "You said": 2, "Assistant said": 2, "Result": 3, "Details": 4}
+
+
+def test_a_conversation_has_headings_for_a_screen_reader(open_chat):
+    page = open_chat()
+    called = [*begun("c1", "list tasks"), ended("c1", "none")]
+    ask(page, "hello", *called, *begun_text("# Result\n\nTwo words.\n\n## Details", "m1"))
+    end(page)
+    ask(page, "again", *begun_text("Done.", "m2"))
+    end(page)
+    expect(page.locator("agui-chat .log")).to_match_aria_snapshot(OUTLINE)
+    # Playwright reads the level of an <h1> from its name, browsers from `aria-level`.
+    nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    found = {
+        node["name"]["value"]: {one["name"]: one["value"].get("value") for one in node["properties"]}["level"]
+        for node in nodes
+        if node.get("role", {}).get("value") == "heading"
+    }
+    assert found == HEADINGS
+    expect(page.get_by_role("textbox", name="Your message")).to_have_count(1)
+    expect(page.get_by_label("Your message", exact=True)).to_have_count(1)
 
 
 def test_pages_around_the_chat_have_no_finding(open_page, new_page, site, look, modes):

@@ -10,6 +10,7 @@ import { DOCUMENT_WORDS } from "./agui_documents/words.js";
 import { FILE_WORDS } from "./agui_attachments/file-face.js";
 import { IMAGE_WORDS } from "./agui_attachments/image-words.js";
 import { QUESTION_WORDS } from "./agui/approvals/question.js";
+import { SEEN_WORDS } from "./agui/approvals/seen.js";
 import { ATTACHMENT_WORDS } from "./agui_attachments/attachments.js";
 import { INTAKE_WORDS } from "./agui_attachments/intake.js";
 import { LEFT_OUT_WORDS } from "./agui_attachments/left-out.js";
@@ -90,6 +91,7 @@ const STRINGS = {
   ...PLAN_WORDS,
   ...PROMPT_WORDS,
   ...QUESTION_WORDS,
+  ...SEEN_WORDS,
   ...LONG_WORDS,
   ...QUEUE_WORDS,
   ...RATING_WORDS,

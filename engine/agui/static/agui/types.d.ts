@@ -403,6 +403,7 @@ export type Table = typeof import("./words/strings.js").STRINGS &
   typeof import("./tools/plan.js").PLAN_WORDS &
   typeof import("./messages/prompt-bar.js").PROMPT_WORDS &
   typeof import("./approvals/question.js").QUESTION_WORDS &
+  typeof import("./approvals/seen.js").SEEN_WORDS &
   typeof import("./messages/long-message.js").LONG_WORDS &
   typeof import("./messages/queued.js").QUEUE_WORDS &
   typeof import("./markdown/rich-text.js").RICH_WORDS &

@@ -7,9 +7,11 @@ import { h, setAttribute, setText } from "../dom/elements.js";
 import { adopt } from "../dom/own-style.js";
 import { denial } from "../session/answers.js";
 import { counted } from "../words/strings.js";
+import { firstUnseen, watchQuestions } from "./guard.js";
 import { focusQuestion } from "./next-question.js";
 import { openQuestions } from "./open-questions.js";
 import { OPEN_STYLE } from "./open-style.js";
+import { SEEN_WORDS } from "./seen.js";
 
 /** @typedef {import("../session/session.js").Session} Session */
 
@@ -46,6 +48,9 @@ export const OPEN_WORDS = {
   },
 };
 
+/** So low a window has no room above its input. */
+const LOW = "(max-height: 30rem)";
+
 let made = 0;
 
 export class OpenBar {
@@ -59,14 +64,15 @@ export class OpenBar {
   #approve;
   #deny;
   #bar;
+  #look;
 
   /** @param {import("../types.d.ts").MessageContext} context @param {HTMLElement} messages */
   constructor(context, messages) {
-    const words = (this.#words = { ...OPEN_WORDS, ...context.strings });
+    const words = (this.#words = { ...OPEN_WORDS, ...SEEN_WORDS, ...context.strings });
     this.#context = context;
     this.#panel = /** @type {HTMLElement} */ (messages.closest(".panel"));
     const next = () => focusQuestion(this.#panel, this.#input);
-    const approve = () => this.#decide("together");
+    const approve = () => this.#approveTogether();
     const deny = () => this.#decide("left");
     this.#approve = button("", "button primary", approve);
     this.#deny = button(words.denyAll, "button", deny);
@@ -75,8 +81,17 @@ export class OpenBar {
     );
     const look = { class: "open-bar", role: "group", "aria-label": words.openQuestions };
     this.#bar = h("div", { ...look, hidden: true }, this.#text, row);
-    this.#input.closest(".column")?.prepend(this.#bar, this.#effect);
+    const above = /** @type {Element} */ (this.#input.closest(".column"));
+    above.prepend(this.#effect);
+    const low = matchMedia(LOW);
+    const place = () => {
+      if (low.matches) messages.parentElement?.append(this.#bar);
+      else above.prepend(this.#bar);
+    };
+    low.addEventListener("change", place);
+    place();
     adopt(this.#bar, OPEN_STYLE);
+    this.#look = watchQuestions(this.#panel, () => this.#enable());
   }
 
   get #input() {
@@ -102,6 +117,7 @@ export class OpenBar {
     setText(this.#effect, effect);
     // A screen reader says it with the input, before anything is sent.
     setAttribute(this.#input, "aria-describedby", effect ? this.#effect.id : null);
+    this.#look();
   }
 
   /** What a message does to the questions. @param {import("./open-questions.js").Open} open */
@@ -110,6 +126,26 @@ export class OpenBar {
     const words = this.#words;
     const effect = counted(words, hasApproval ? "messageDenies" : "messageSkips", left.length);
     return recorded ? `${effect} ${counted(words, "messageKeeps", recorded)}` : effect;
+  }
+
+  /** The first card that would be approved together, and has not been in view. */
+  get #unseen() {
+    const ids = new Set(this.#open?.together.map(({ id }) => id));
+    const all = /** @type {HTMLElement[]} */ ([...this.#panel.querySelectorAll(".question")]);
+    return firstUnseen(all.filter(({ dataset }) => ids.has(dataset.interrupt ?? "")));
+  }
+
+  #enable() {
+    const isUnseen = Boolean(this.#unseen);
+    setAttribute(this.#approve, "aria-disabled", isUnseen ? "true" : null);
+    setAttribute(this.#approve, "title", isUnseen ? this.#words.readFirst : null);
+  }
+
+  #approveTogether() {
+    const unseen = this.#unseen;
+    if (unseen) unseen.showNext();
+    else this.#decide("together");
+    this.#enable();
   }
 
   /** @param {"together" | "left"} which */

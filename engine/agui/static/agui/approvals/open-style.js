@@ -31,11 +31,20 @@ export const OPEN_STYLE = `
   padding-inline: .25rem; text-decoration: underline; text-underline-offset: .2em;
 }
 .question-view > .question-buttons, .question form > .question-buttons {
-  background: var(--_background); bottom: 0; margin-bottom: -.9rem; padding-block: .75rem .9rem;
-  position: sticky; z-index: 1;
+  background: var(--_background); margin-bottom: -.9rem; padding-block: .75rem .9rem;
 }
 .question-view > .question-buttons { margin-top: -.45rem; }
+.unread { flex: 1 1 100%; font-size: .9rem; }
+.question-buttons > [aria-disabled="true"], .open-bar [aria-disabled="true"] { opacity: .55; }
+@media (min-height: 30rem) {
+  .question[data-begins-above] :is(.question-view, form) > .question-buttons,
+  .question[data-begins-above] .question-view > .arguments + form {
+    background: var(--_background); bottom: 0; position: sticky; z-index: 1;
+  }
+}
 :is(.question-view, .question form) > .question-buttons { container-type: scroll-state; }
+.question .diff { overflow-wrap: anywhere; white-space: pre-wrap; }
+.question .diff > code { width: auto; }
 @container scroll-state(stuck: bottom) {
   .question-buttons::before {
     background: linear-gradient(#0000, var(--_background)); bottom: 100%; content: "";
@@ -54,17 +63,14 @@ export const OPEN_STYLE = `
 .folded-row > summary > span:last-child { font-weight: 550; }
 .folded-row > summary + * { padding-block: .1rem .6rem; padding-inline-start: 1.35rem; }
 @media (pointer: coarse) { .folded-row > summary { min-height: 2.75rem; } }
-.question-view > .arguments + form {
-  background: var(--_background); bottom: 0; padding-top: .5rem; position: sticky; z-index: 1;
-}
+.question-view > .arguments + form { padding-top: .5rem; }
 .question-view > .arguments { scroll-margin-bottom: 5rem; }
 .question form :is(input, select, textarea) { scroll-margin-bottom: 5rem; }
 @container (max-width: 480px) {
   .open-bar { padding-inline: .25rem; }
   .open-bar > :is(p, .buttons) { flex-basis: 100%; }
-  .open-bar > .buttons { flex-wrap: nowrap; }
-  .open-bar > .buttons > .button { flex: 1 1 auto; padding-inline: .5rem; }
+  .open-bar > .buttons > .button { flex: 1 1 auto; min-width: max-content; padding-inline: .5rem; }
   .composer:has(.input:not(:placeholder-shown)) .open-bar { display: none; }
 }
-@media (max-height: 30rem) { .open-bar > p { flex-basis: 8rem; } }
+.log .open-bar { margin-top: 1rem; padding-bottom: 0; }
 `;

@@ -9,6 +9,7 @@ import { asksInput, isExpired } from "../conversation/conversation.js";
 import { h } from "../dom/elements.js";
 import { argumentsOf, editable, onlyFree, withDefaults } from "./edited-arguments.js";
 import { isOneLine, sendWithEnter } from "./form-keys.js";
+import { guard } from "./guard.js";
 import { approvalOf, recordView } from "./record.js";
 import { revealOnFocus } from "./reveal.js";
 import { secretsOf } from "../json/schema-parts.js";
@@ -64,6 +65,7 @@ export class Question {
     this.#context = context;
     this.#record = recordView(context.strings, () => this.#takeBack());
     revealOnFocus(this.element);
+    guard(this.element, this.#strings);
   }
 
   /**
@@ -92,6 +94,7 @@ export class Question {
     }
     this.#built = built;
     this.#id = id;
+    this.element.dataset.interrupt = id;
     this.element.toggleAttribute("data-decided", Boolean(decision));
     this.#record.update(decision, expired);
     if (decision !== this.#decision) this.#draw(decision);

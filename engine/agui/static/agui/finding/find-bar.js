@@ -29,6 +29,7 @@ const STYLE = `
   inset-block-start: .25rem; inset-inline-end: 1rem; max-width: calc(100% - 2rem);
   padding: .25rem .3rem .25rem .35rem; position: absolute; width: 25rem; z-index: 3;
 }
+.log:has(+ .find) > .column { padding-block-start: 4rem; }
 .find:focus-within { border-color: color-mix(in srgb, var(--_accent) 55%, var(--_border)); }
 .find input {
   background: none; border: 0; flex: 1; min-width: 0; outline: 0; padding: .35rem .5rem;
@@ -138,7 +139,7 @@ class FindBar {
     this.#redrawn.disconnect();
     clearTimeout(this.#timer);
     this.#timer = 0;
-    clearHighlights();
+    clearHighlights(this.#context.log);
     this.element.remove();
     const opener = this.#opener;
     if (opener?.isConnected) opener.focus({ preventScroll: true });
@@ -220,7 +221,7 @@ class FindBar {
       if (id === current?.id) place = inMessage[Math.min(current.index, inMessage.length - 1)];
       return inMessage;
     });
-    highlight(ranges, place);
+    highlight(this.#context.log, ranges, place);
     return place;
   }
 

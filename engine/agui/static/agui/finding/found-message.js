@@ -35,7 +35,7 @@ export async function showFound(context, found, query) {
   message.tabIndex = -1;
   message.focus({ preventScroll: true });
   await stay(log, message, terms);
-  setTimeout(() => !isSearched(log) && clearHighlights(), SHOWN_MS);
+  setTimeout(() => !isSearched(log) && clearHighlights(log), SHOWN_MS);
 }
 
 /** Whether the user searches in the conversation meanwhile. @param {HTMLElement} log */
@@ -56,7 +56,7 @@ async function stay(log, message, terms) {
     if (!message.isConnected || isSearched(log)) break;
     const ranges = rangesIn(message, terms);
     if (!signal.aborted) bringIntoView(log, ranges[0] ?? message);
-    highlight(ranges);
+    highlight(log, ranges);
     await new Promise((done) => setTimeout(done, pause));
   }
   abort.abort();

@@ -34,7 +34,7 @@ export class Drawings {
     const last = session.busy && messages.at(-1);
     for (const message of messages) {
       const isText = message.role === "assistant" && message.content && message !== last;
-      const prose = isText ? views.get(message.id)?.element.firstElementChild : null;
+      const prose = isText ? views.get(message.id)?.element.querySelector(":scope > .prose") : null;
       if (!prose) continue;
       this.#finished.add(prose);
       this.#dress(prose);

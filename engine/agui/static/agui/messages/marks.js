@@ -49,7 +49,7 @@ mark {
 }
 `;
 const FLASH_MS = 2400;
-/** A place nearer to the edge than this may be under the search bar, in pixels. */
+/** The least space between a place and the edge, in pixels. */
 const EDGE = 72;
 
 /** @param {Element} element in whose document or shadow the marks are */
@@ -108,16 +108,33 @@ export function rangesIn(message, terms) {
 }
 
 /**
- * Highlight places, and one of them more than the others. A browser without highlights selects it.
- * @param {Range[]} ranges @param {Range} [current]
+ * The highlights of each chat, by its log: the document has one set for all.
+ * @type {Map<HTMLElement, { ranges: Range[], current: Range[] }>}
  */
-export function highlight(ranges, current) {
+const highlights = new Map();
+
+/**
+ * Highlight places, and one of them more than the others. A browser without highlights selects it.
+ * @param {HTMLElement} log @param {Range[]} ranges @param {Range} [current]
+ */
+export function highlight(log, ranges, current) {
   if (!globalThis.Highlight) {
     if (current) select(current);
     return;
   }
-  CSS.highlights.set(FOUND, new Highlight(...ranges));
-  const first = new Highlight(...(current ? [current] : []));
+  highlights.set(log, { ranges, current: current ? [current] : [] });
+  paint();
+}
+
+function paint() {
+  for (const log of highlights.keys()) if (!log.isConnected) highlights.delete(log);
+  if (!highlights.size) {
+    for (const name of [FOUND, CURRENT]) CSS.highlights.delete(name);
+    return;
+  }
+  const all = [...highlights.values()];
+  CSS.highlights.set(FOUND, new Highlight(...all.flatMap(({ ranges }) => ranges)));
+  const first = new Highlight(...all.flatMap(({ current }) => current));
   first.priority = 1;
   CSS.highlights.set(CURRENT, first);
 }
@@ -127,10 +144,9 @@ function select({ startContainer, startOffset, endContainer, endOffset }) {
   getSelection()?.setBaseAndExtent(startContainer, startOffset, endContainer, endOffset);
 }
 
-/** Remove all highlights. */
-export function clearHighlights() {
-  if (!globalThis.Highlight) return;
-  for (const name of [FOUND, CURRENT]) CSS.highlights.delete(name);
+/** Remove the highlights of a chat. @param {HTMLElement} log */
+export function clearHighlights(log) {
+  if (highlights.delete(log)) paint();
 }
 
 /**
@@ -140,8 +156,10 @@ export function clearHighlights() {
 export function bringIntoView(log, place) {
   const { top, bottom, height } = place.getBoundingClientRect();
   const view = log.getBoundingClientRect();
-  const room = Math.max(EDGE, (view.height - height) / 2);
-  const isVisible = top >= view.top + EDGE && bottom <= view.bottom - EDGE;
+  const bar = log.parentElement?.querySelector(".find")?.getBoundingClientRect();
+  const above = Math.max(EDGE, bar ? bar.bottom - view.top : 0);
+  const room = Math.max(above, (view.height - height) / 2);
+  const isVisible = top >= view.top + above && bottom <= view.bottom - EDGE;
   if (!isVisible) log.scrollTop += top - view.top - room;
 }
 

@@ -9,7 +9,7 @@ import { Toolbar } from "./toolbar.js";
 
 /** In English; the tables of other languages have these, too. */
 export const PROMPT_WORDS = {
-  messageActions: "Your message",
+  messageActions: "Actions for your message",
 };
 
 export class PromptBar extends Toolbar {

@@ -10,6 +10,7 @@ import { AppQuestion } from "./app-question.js";
 import { STYLE } from "./view-style.js";
 import { VIEW_WORDS } from "./view-words.js";
 import { h, setText } from "../agui/dom/elements.js";
+import { SEEN_WORDS } from "../agui/approvals/seen.js";
 import { adopt } from "../agui/dom/own-style.js";
 import { format } from "../agui/words/strings.js";
 
@@ -55,7 +56,7 @@ const shown = (text) =>
 /** @type {import("../agui/types.d.ts").ActivityModule["view"]} */
 export function view({ strings: given, host: element, client }) {
   const host = /** @type {import("../agui/agui-chat.d.ts").AguiChatElement} */ (element);
-  const strings = { ...VIEW_WORDS, ...given };
+  const strings = { ...VIEW_WORDS, ...SEEN_WORDS, ...given };
   const source = h("p", { class: "app-source" });
   const question = new AppQuestion();
   const text = h("p", { class: "view-text", dir: "auto" });
@@ -70,10 +71,10 @@ export function view({ strings: given, host: element, client }) {
 
   /** Raises if the user says no. @param {string} asked @param {string} [detail] */
   const ask = async (asked, detail) => {
-    const { appAllow: yes, appDeny: no, appUnread: unread } = strings;
+    const { appAllow: yes, appDeny: no, readFirst } = strings;
     // Somebody who has said no is asked again only about what they do in the app.
     const isNew = !isDenied || frame?.isUsed;
-    isDenied = !(isNew && (await question.ask({ text: asked, detail, yes, no, unread })));
+    isDenied = !(isNew && (await question.ask({ text: asked, detail, yes, no, readFirst })));
     if (isDenied) throw new Error(REFUSED);
   };
 

@@ -7,7 +7,6 @@ export const VIEW_WORDS = {
   appSays: "The app of “{app}” wants to send this message in your name:",
   appAllow: "Allow",
   appDeny: "Don't allow",
-  appUnread: "Scroll to the end of the text first.",
   viewCard: "Card",
   viewRefused: "This can't be done now.",
 };

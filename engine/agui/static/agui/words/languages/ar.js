@@ -30,6 +30,8 @@ export const STRINGS = {
   sendNext: "الإرسال عند اكتمال الإجابة",
   queueFull: "هناك رسالة في الانتظار بالفعل",
   you: "أنت",
+  youSaid: "قلتَ",
+  itSaid: "قال {name}",
   jump: "الانتقال إلى أحدث رسالة",
   earlier: "عرض الرسائل السابقة",
 
@@ -341,7 +343,7 @@ export const STRINGS = {
   openSource: "فتح",
   allSources: "كل المصادر",
   answerActions: "هذه الإجابة",
-  messageActions: "رسالتك",
+  messageActions: "إجراءات رسالتك",
   editMessage: "تعديل الرسالة",
   editHint: "تُكتب الإجابة من جديد، وتبقى هذه كنسخة.",
   saveMessage: "حفظ",
@@ -443,7 +445,7 @@ export const STRINGS = {
   appSays: "يريد تطبيق «{app}» إرسال هذه الرسالة باسمك:",
   appAllow: "السماح",
   appDeny: "عدم السماح",
-  appUnread: "يجب أولًا التمرير إلى نهاية النص.",
+  readFirst: "يجب أولًا التمرير إلى نهاية النص.",
   viewCard: "بطاقة",
   viewRefused: "لا يمكن تنفيذ ذلك الآن.",
 };

@@ -30,6 +30,8 @@ export const STRINGS = {
   sendNext: "Senden, sobald die Antwort fertig ist",
   queueFull: "Es wartet schon eine Nachricht",
   you: "Sie",
+  youSaid: "Sie haben geschrieben",
+  itSaid: "{name} hat geantwortet",
   jump: "Zur neuesten Nachricht",
   earlier: "Frühere Nachrichten zeigen",
 
@@ -281,7 +283,7 @@ export const STRINGS = {
   openSource: "Öffnen",
   allSources: "Alle Quellen",
   answerActions: "Diese Antwort",
-  messageActions: "Ihre Nachricht",
+  messageActions: "Aktionen für Ihre Nachricht",
   editMessage: "Nachricht bearbeiten",
   editHint: "Die Antwort wird neu geschrieben; diese bleibt als Version.",
   saveMessage: "Speichern",
@@ -387,7 +389,7 @@ export const STRINGS = {
   appSays: "Die App von „{app}“ möchte diese Nachricht in Ihrem Namen senden:",
   appAllow: "Erlauben",
   appDeny: "Nicht erlauben",
-  appUnread: "Zuerst bis zum Ende des Textes scrollen.",
+  readFirst: "Zuerst bis zum Ende des Textes scrollen.",
   viewCard: "Karte",
   viewRefused: "Das ist gerade nicht möglich.",
 };

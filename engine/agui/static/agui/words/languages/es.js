@@ -30,6 +30,8 @@ export const STRINGS = {
   sendNext: "Enviar cuando termine la respuesta",
   queueFull: "Ya hay un mensaje en espera",
   you: "Usted",
+  youSaid: "Usted dijo",
+  itSaid: "{name} dijo",
   jump: "Ir al último mensaje",
   earlier: "Mostrar mensajes anteriores",
 
@@ -231,7 +233,7 @@ export const STRINGS = {
   openSource: "Abrir",
   allSources: "Todas las fuentes",
   answerActions: "Esta respuesta",
-  messageActions: "Su mensaje",
+  messageActions: "Acciones para su mensaje",
   editMessage: "Editar el mensaje",
   editHint: "La respuesta se escribirá de nuevo; esta queda como versión.",
   saveMessage: "Guardar",
@@ -412,7 +414,7 @@ export const STRINGS = {
   appSays: "La aplicación de «{app}» quiere enviar este mensaje en su nombre:",
   appAllow: "Permitir",
   appDeny: "No permitir",
-  appUnread: "Antes hay que desplazarse hasta el final del texto.",
+  readFirst: "Antes hay que desplazarse hasta el final del texto.",
   viewCard: "Tarjeta",
   viewRefused: "No se puede hacer esto ahora.",
 };

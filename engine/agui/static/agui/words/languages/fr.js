@@ -30,6 +30,8 @@ export const STRINGS = {
   sendNext: "Envoyer dès que la réponse est terminée",
   queueFull: "Un message est déjà en attente",
   you: "Vous",
+  youSaid: "Vous avez dit",
+  itSaid: "{name} a dit",
   jump: "Aller au dernier message",
   earlier: "Afficher les messages précédents",
 
@@ -231,7 +233,7 @@ export const STRINGS = {
   openSource: "Ouvrir",
   allSources: "Toutes les sources",
   answerActions: "Cette réponse",
-  messageActions: "Votre message",
+  messageActions: "Actions pour votre message",
   editMessage: "Modifier le message",
   editHint: "La réponse sera réécrite ; celle-ci reste comme version.",
   saveMessage: "Enregistrer",
@@ -412,7 +414,7 @@ export const STRINGS = {
   appSays: "L’application de « {app} » veut envoyer ce message en votre nom :",
   appAllow: "Autoriser",
   appDeny: "Ne pas autoriser",
-  appUnread: "Il faut d’abord faire défiler le texte jusqu’à la fin.",
+  readFirst: "Il faut d’abord faire défiler le texte jusqu’à la fin.",
   viewCard: "Carte",
   viewRefused: "Cette action n’est pas possible pour le moment.",
 };

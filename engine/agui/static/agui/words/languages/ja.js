@@ -30,6 +30,8 @@ export const STRINGS = {
   sendNext: "回答が終わったら送信",
   queueFull: "すでに 1 件のメッセージが待機中です",
   you: "あなた",
+  youSaid: "あなたの発言",
+  itSaid: "{name}の発言",
   jump: "最新のメッセージへ移動",
   earlier: "以前のメッセージを表示",
 
@@ -369,7 +371,7 @@ export const STRINGS = {
   appSays: "「{app}」のアプリがあなたの名前で次のメッセージを送信しようとしています:",
   appAllow: "許可",
   appDeny: "許可しない",
-  appUnread: "先に文章の最後までスクロールしてください。",
+  readFirst: "先に文章の最後までスクロールしてください。",
   viewCard: "カード",
   viewRefused: "現在、この操作はできません。",
 };
