@@ -34,10 +34,10 @@ def newer(template: Path, tmp_path: Path) -> Path:
     engine = directory / "engine/agui"
     replace(engine / "__init__.py", '_ = "', '_ = "99.')
     (engine / "manual/tools.md").write_text("# Tools\n")
-    (engine / "manual/office.md").unlink(missing_ok=True)
+    (engine / "manual/later.md").unlink(missing_ok=True)
     shutil.rmtree(engine / "contrib/voice")
-    (engine / "contrib/office").mkdir()
-    (engine / "contrib/office/__init__.py").write_text('"""New."""\n')
+    (engine / "contrib/later").mkdir()
+    (engine / "contrib/later/__init__.py").write_text('"""New."""\n')
     replace(directory / TEMPLATE_NAME / "constraints.txt", "whitenoise==", "whitenoise==6.9.0\n# before: ")
     return directory
 

@@ -10,7 +10,7 @@ const APPROVING = ".primary, .danger";
 const BUTTONS = `.question-buttons > :is(${APPROVING})`;
 const BESIDE_THE_TEXT = ".question-buttons, .record, button";
 
-/** What is in view for a shorter time counts for nothing: a page that is growing scrolls by itself. */
+/** What is in view for a shorter time does not count: a page that is growing scrolls by itself. */
 const GLANCE_MS = 100;
 
 /** @type {WeakMap<Element, Guard>} by the card's question */

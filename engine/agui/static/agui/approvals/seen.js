@@ -92,7 +92,8 @@ function pointsOf(row) {
   const isField = row instanceof Element && !row.matches("pre");
   const all = isField ? row.getClientRects() : range.getClientRects();
   const lines = [...all].filter(({ width, height }) => width > 1 && height > 1);
-  const ends = lines.length > 2 && row instanceof Element ? [lines[0], lines[lines.length - 1]] : lines;
+  const isLong = lines.length > 2 && row instanceof Element;
+  const ends = isLong ? [lines[0], lines[lines.length - 1]] : lines;
   // The end of a line that doesn't wrap is cut, or further along its box.
   const box = elementOf(row).getBoundingClientRect();
   return ends.map(({ left, right, top, bottom }) => ({
