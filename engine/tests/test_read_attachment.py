@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user_model
 from django.core.files import File
 from django.core.files.storage import FileSystemStorage
 from pydantic_ai import BinaryContent, FunctionToolset, RunContext
@@ -314,12 +315,15 @@ async def test_a_thread_of_the_same_id_in_another_s_session_keeps_its_files(clie
         (b"", "has no column 'price'"),
     ],
 )
-async def test_the_manuals_tool_reads_an_upload(paste, user, client: Client, content: bytes, said: str):
-    paste("own-code#read-an-upload")
+async def test_the_manuals_tool_reads_an_upload(
+    settings, tmp_path, paste, user, client: Client, content: bytes, said: str
+):
+    recipe = paste("own-code#read-an-upload")
     file = await client.uploaded(content, "prices.csv", "text/csv") if content else {"id": await empty_file(user)}
     chat = Chat(user, call("add_up", attachment_id=file["id"], column="price"), say("That is it."))
     answer = await chat.send(messages=[{"id": "m1", "role": "user", "content": "Add it up", "metadata": {}}])
     assert said in str(answer.results or chat.model.requests[1].tool_results)
+    await sync_to_async(recipe.test_a_column_is_added_up)(settings, tmp_path, get_user_model())
 
 
 async def empty_file(user: Any) -> str:

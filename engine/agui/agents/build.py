@@ -25,7 +25,10 @@ See agui/manual/agent.md.
 
 
 def build_agent(registry: ToolRegistry, config: AgentConfig) -> Agent[AgentDeps, Any]:
-    """Build the agent. All requests share it, so it holds nothing of a user or a run."""
+    """Build the agent. All requests share it, so it holds nothing of a user or a run.
+
+    Raises ImproperlyConfigured if its model can't be used.
+    """
     factory = conf.get().agent_factory
     if factory:
         agent: Agent[AgentDeps, Any] = import_string(factory)(registry, config)

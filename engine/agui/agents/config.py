@@ -23,6 +23,9 @@ DEFAULT_SYSTEM_PROMPT = (
     "runs. So don't refuse such a tool, and don't ask for permission in your answer. When a tool "
     "fails or is denied, say so plainly."
 )
+"""The instructions of an agent that has none of its own. The third sentence is why the model calls
+destructive tools directly: the server asks the user.
+"""
 
 
 # What pydantic-ai's Agent calls otherwise, or has and an endpoint has not.

@@ -22,7 +22,10 @@ StepStatus = Literal["pending", "running", "done", "failed"]
 async def show_plan(
     ctx: RunContext[AgentDeps], title: str, steps: Mapping[str, StepStatus]
 ) -> None:
-    """Show a checklist: the steps of the work, and how far it is."""
+    """Show a checklist: the steps of the work by name, and how far each of them is.
+
+    The same title again in a tool call replaces the list.
+    """
     listed = [{"title": name, "status": status} for name, status in steps.items()]
     await show_titled(ctx, "plan", {"title": title, "steps": listed})
 
@@ -30,7 +33,10 @@ async def show_plan(
 async def show_table(
     ctx: RunContext[AgentDeps], title: str, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Show rows; the columns are their keys."""
+    """Show rows; the columns are their keys, and cells that a row lacks stay empty.
+
+    The same title again in a tool call replaces the table.
+    """
     await show_titled(ctx, "table", {"title": title, **as_table(rows)})
 
 

@@ -44,7 +44,11 @@ TRANSPORT = {
 
 
 def build_tool_catalog(tools: Iterable[ToolBinding]) -> list[dict[str, Any]]:
-    """Describe tools for a page. Empty keys are left out."""
+    """Describe tools for a page, as `GET tools/` does.
+
+    An entry has `name`, `summary` and, if they have a value, `description`, `category`,
+    `destructive`, `confirm` and `secrets` (paths of arguments to hide).
+    """
     return [_entry(binding) for binding in tools]
 
 

@@ -9,11 +9,13 @@
 
 An answer is a step, a list of steps, or a Response. A script may be endless:
 `itertools.repeat(say("Hi"))`. `Chat` combines both: a user at the endpoint, with a script instead
-of the model. `plugin` has the fixtures that a project's `conftest.py` takes over in one line.
+of the model. `as_user(ada)` is the `ctx` of a tool that a test calls itself. `plugin` has the
+fixtures that a project's `conftest.py` takes over in one line.
 """
 
 from agui.testing.chat import Answer, Chat, Frame, ToolUse, collect, event_types, read_frames
 from agui.testing.connections import close_connections
+from agui.testing.context import ToolContext, as_user
 from agui.testing.script import (
     Part,
     Pause,
@@ -38,7 +40,9 @@ __all__ = [
     "Response",
     "ScriptedModel",
     "Step",
+    "ToolContext",
     "ToolUse",
+    "as_user",
     "call",
     "close_connections",
     "collect",

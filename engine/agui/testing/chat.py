@@ -15,6 +15,8 @@ from pydantic_ai.models import Model
 from agui.testing.script import ScriptedModel
 
 Event = dict[str, Any]
+Result = str | dict[str, Any] | list[Any]
+"""The result of a tool as a client gets it. Numbers and truth values come as their text."""
 
 
 class Frame(NamedTuple):
@@ -54,6 +56,7 @@ async def collect(response: HttpResponseBase) -> list[Event]:
 
 
 def event_types(events: Iterable[Event]) -> list[str]:
+    """List the types of events, in order."""
     return [event["type"] for event in events]
 
 
@@ -62,17 +65,18 @@ class ToolUse(NamedTuple):
 
     name: str
     arguments: Any
-    result: Any
+    result: Result | None
     """A text, an object or a list; None while the call waits for an answer."""
     outcome: str | None
     """"success", "failed" or "denied"; None while the call waits for an answer."""
 
 
-def _value(content: str | None) -> Any:
+def _value(content: str) -> Result:
     """Return the value of a result: clients get objects and lists as JSON, and texts unchanged."""
     if content and content[0] in "{[":
         with suppress(ValueError):
-            return json.loads(content)
+            value: Result = json.loads(content)
+            return value
     return content
 
 
@@ -98,7 +102,8 @@ class Answer:
 
     def _call(self, start: Event) -> ToolUse:
         arguments = ""
-        result = outcome = None
+        result: Result | None = None
+        outcome = None
         for event in self.events:
             if event.get("toolCallId") != start["toolCallId"]:
                 continue
@@ -110,13 +115,13 @@ class Answer:
         return ToolUse(start["toolCallName"], json.loads(arguments or "{}"), result, outcome)
 
     @property
-    def results(self) -> list[Any]:
-        """The results of tools, in the order of the calls.
+    def results(self) -> list[Result]:
+        """The results of tools, in the order of the calls: texts, objects and lists.
 
         Results of earlier calls, which an approval has let go on, come first.
         """
         begun = [event["toolCallId"] for event in self._of_type("TOOL_CALL_START")]
-        results = {}
+        results: dict[str, Result] = {}
         for event in self._of_type("TOOL_CALL_RESULT"):
             results[event["toolCallId"]] = _value(event["content"])
         earlier = [call_id for call_id in results if call_id not in begun]

@@ -29,11 +29,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Pause:
-    """An event between two parts."""
+    """An event between two parts. `wait` and `fail` make one."""
 
     until: asyncio.Event | None = None
+    """The stream goes on when this is set."""
     reached: asyncio.Event | None = None
+    """Set as soon as the model gets here."""
     error: BaseException | None = None
+    """Raised here."""
 
     async def happen(self) -> None:
         if self.reached:

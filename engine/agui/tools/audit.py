@@ -41,7 +41,9 @@ class AuditEvent:
     arguments: dict[str, Any]
     """The arguments as the tool got them, with secrets redacted."""
     started_at: datetime
+    """When the tool began; aware."""
     duration_ms: float
+    """How long the tool took, in milliseconds, without the wait for an approval."""
     outcome: Outcome
     error: str | None = None
     """The reason why the call failed or was denied, with secrets redacted.

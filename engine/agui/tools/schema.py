@@ -15,9 +15,14 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.tools import DocstringFormat, GenerateToolJsonSchema
 
 X_DESTRUCTIVE_KEY = "x-destructive"
+"""At the root of a tool's schema: true if the tool waits for the user's approval."""
 X_CATEGORY_KEY = "x-category"
+"""At the root of a tool's schema: a value of ToolCategory."""
 X_CONFIRM_KEY = "x-confirm"
+"""At the root of a tool's schema, or in ApprovalRequired: the question, a text or a list of lines.
+"""
 X_SUMMARY_KEY = "x-summary"
+"""At the root of a tool's schema: the label of the tool for people."""
 # Which arguments the user may change before they approve: false, or the names of some.
 X_EDITABLE_KEY = "x-editable"
 # In a tool's metadata: a description for people, instead of the model's.
@@ -186,7 +191,10 @@ def build_input_schema(
     confirm: str | Callable[..., Any] | None = None,
     summary: str | None = None,
 ) -> dict[str, Any]:
-    """Derive the JSON Schema of a function's parameters, with the x-* keys at its root."""
+    """Derive the JSON Schema of a function's parameters, with the x-* keys at its root.
+
+    Raises TypeError or ValueError for a parameter without a type hint that pydantic knows.
+    """
     spec = ToolSpec(fn.__name__, fn, "", destructive, category, confirm, summary=summary)
     return {**parse(spec).function_schema.json_schema, **x_keys(spec)}
 

@@ -1,15 +1,15 @@
 """The example's tools, called through the registry, as a user and without a model."""
 
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import AsyncMock
 
 import pytest
 from django.contrib.auth import get_user_model
 from pydantic import ValidationError
 from pydantic_ai import ModelRetry
 
-from agui import AgentDeps, needs_confirmation
+from agui import needs_confirmation
+from agui.testing import ToolContext
+from agui.testing import as_user as context_of
 from assistant.models import Task
 from assistant.tools import TaskState, registry
 
@@ -26,10 +26,9 @@ def bob() -> Any:
     return get_user_model().objects.create_user("bob")
 
 
-def as_user(user: Any, category: str = "") -> Any:
+def as_user(user: Any, category: str = "") -> ToolContext:
     """What a tool gets as `ctx` when this user asks."""
-    deps = AgentDeps(user=user, thread_id="t1", run_id="r1", state=TaskState(category=category))
-    return SimpleNamespace(deps=deps)
+    return context_of(user, state=TaskState(category=category))
 
 
 def titles(tasks: list[dict[str, Any]]) -> list[str]:
@@ -77,13 +76,12 @@ def test_the_summary_counts_by_category(ada):
 @pytest.mark.django_db(transaction=True)
 async def test_the_chart_has_a_series_of_open_and_one_of_finished_tasks(ada):
     ctx = as_user(ada)
-    ctx.tool_call_id, ctx.emit = "c1", AsyncMock()
     assert "no tasks yet" in await registry.acall("chart_tasks", {}, ctx=ctx)
-    ctx.emit.assert_not_awaited()
+    assert ctx.shown == {}
     for category, done in [("home", False), ("home", True), ("home", True), ("work", False)]:
         await Task.objects.acreate(owner=ada, title="Something", category=category, done=done)
     assert await registry.acall("chart_tasks", {}, ctx=ctx) == "The user sees the chart."
-    chart = ctx.emit.await_args.args[0].event.content
+    chart = ctx.shown["chart"]
     assert (chart["labels"], chart["type"]) == (["home", "work"], "stacked")
     assert chart["series"] == [
         {"name": "Open", "values": [1, 1]},

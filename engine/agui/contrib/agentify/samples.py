@@ -3,7 +3,6 @@
 import itertools
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from types import SimpleNamespace
 from typing import Any
 from unittest import SkipTest
 from uuid import uuid4
@@ -15,7 +14,7 @@ from django.db import models, transaction
 
 from agui.contrib.agentify.fields import choices_of, type_of
 from agui.contrib.agentify.owners import is_own, model_field
-from agui.deps import AgentDeps
+from agui.testing import context
 
 MAX_DEPTH = 6
 
@@ -28,8 +27,7 @@ class CanNotMake(Exception):
 
 def as_user(user: Any) -> Any:
     """Make the `ctx` that a tool gets from this user's run."""
-    deps = AgentDeps(user=user, thread_id="t1", run_id="r1")
-    return SimpleNamespace(deps=deps, tool_name="", tool_call_approved=True)
+    return context.as_user(user, approved=True)
 
 
 def make_user(is_staff: bool = False) -> Any:
