@@ -6,7 +6,9 @@ import { h } from "../agui/dom/elements.js";
 /** So that nobody who is clicking in the app clicks here. */
 const REST_MS = 700;
 
-/** @typedef {{ text: string, detail?: string, yes: string, no: string, readFirst: string }} Asked */
+/**
+ * @typedef {{ text: string, detail?: string, yes: string, no: string, readFirst: string }} Asked
+ */
 
 export class AppQuestion {
   element = h("div", { class: "app-asks", "aria-live": "assertive" });
