@@ -102,7 +102,7 @@ class Checkpoints:
             self._unwritten = drafts
             by_tenant: dict[str | None, dict[str, dict[str, Any]]] = {}
             for key, columns in drafts.items():
-                by_tenant.setdefault(self._tenants.get(key), {})[key] = columns
+                by_tenant.setdefault(self._tenants[key], {})[key] = columns
             for tenant, its_drafts in by_tenant.items():
                 with working_for(tenant):
                     await run_in_thread(_write, its_drafts, pool="checkpoints")

@@ -55,6 +55,13 @@ class Heartbeat(NamedTuple):
     seen_at: datetime
 
 
+class OwnRun(NamedTuple):
+    """A run of this process, and what is called if another process has taken it over."""
+
+    tenant: str | None
+    lost: Callable[[], object]
+
+
 class Life:
     """The heartbeats of this process, and those that it sees of others.
 
@@ -62,9 +69,7 @@ class Life:
     """
 
     def __init__(self) -> None:
-        self._runs: dict[str, Callable[[], object]] = {}
-        self._tenants: dict[str, str | None] = {}
-        """The tenants of these runs."""
+        self._runs: dict[str, OwnRun] = {}
         self._watched: set[str | None] = set()
         """The tenants that have runs of other processes."""
         self._thread: threading.Thread | None = None
@@ -91,13 +96,11 @@ class Life:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(lost)
 
-        self._tenants[key] = current_tenant()
-        self._runs[key] = call_lost
+        self._runs[key] = OwnRun(current_tenant(), call_lost)
         self.start()
 
     def remove(self, key: str) -> None:
         self._runs.pop(key, None)
-        self._tenants.pop(key, None)
 
     def __contains__(self, key: object) -> bool:
         return key in self._runs
@@ -196,28 +199,25 @@ class Life:
 
     def beat(self) -> None:
         """Send a heartbeat of each run, and stop those that another process took or deleted."""
-        runs = dict(self._runs)
-        tenants = {key: self._tenants.get(key) for key in runs}
-        for tenant in set(tenants.values()):
-            of_tenant = {}
-            for key, lost in runs.items():
-                if tenants[key] == tenant:
-                    of_tenant[key] = lost
+        by_tenant: dict[str | None, dict[str, OwnRun]] = {}
+        for key, run in self._runs.copy().items():
+            by_tenant.setdefault(run.tenant, {})[key] = run
+        for tenant, runs in by_tenant.items():
             with working_for(tenant):
-                self._beat(of_tenant)
+                self._beat(runs)
 
-    def _beat(self, runs: dict[str, Callable[[], object]]) -> None:
+    def _beat(self, runs: dict[str, OwnRun]) -> None:
         rows = Run.objects.using(router.db_for_write(Run))
         own = rows.filter(pk__in=runs, process=process_name())
-        if not runs or _update_seen(own.filter(status=Run.Status.RUNNING)) == len(runs):
+        if _update_seen(own.filter(status=Run.Status.RUNNING)) == len(runs):
             return
         # Rows that are not running any more may also belong to runs that have ended meanwhile.
         remaining = own.exclude(status=Run.Status.INTERRUPTED).values_list("pk", flat=True)
         kept = set(map(str, remaining))
-        for key, lost in runs.items():
+        for key, run in runs.items():
             if key not in kept and key in self._runs:
                 logger.warning("Stopping run %s: another process has taken it over", key)
-                lost()
+                run.lost()
 
     def check_heartbeats(self, connection: BaseDatabaseWrapper) -> None:
         """Find out which heartbeats have changed."""
@@ -245,7 +245,8 @@ class Life:
         """Return the tenants that have runs, as far as this process knows; {None} without any."""
         if not are_kept_apart():
             return {None}
-        return {*self._tenants.copy().values(), *self._watched.copy()}
+        own = (run.tenant for run in self._runs.copy().values())
+        return {*own, *self._watched.copy()}
 
     def _hold(self, connection: BaseDatabaseWrapper) -> set[int]:
         """Take this process's lock, if it has not done so; returns the locks of all processes."""
