@@ -234,7 +234,8 @@ def test_an_app_is_allowed_nothing_whose_text_was_not_in_sight(chat):
         drawn(chat)
         expect(allow).to_be_disabled()
         asked.locator("pre").evaluate("pre => { pre.scrollTop = 1e6; pre.scrollIntoView({ block: 'end' }); }")
-        allow.click()
+        expect(allow).to_be_enabled()
+        allow.press("Enter")
         chat.wait_for_function("() => window.allowed === true")
 
 
