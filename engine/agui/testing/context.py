@@ -7,6 +7,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.usage import RunUsage
 
 from agui.deps import AgentDeps
+from agui.protocol.types import ActivitySnapshotEvent
 from agui.testing.script import ScriptedModel
 
 
@@ -27,7 +28,7 @@ class ToolContext(RunContext[AgentDeps]):
         contents = {}
         for event in self.emitted:
             activity = getattr(event, "event", None)
-            if hasattr(activity, "activity_type"):
+            if isinstance(activity, ActivitySnapshotEvent):
                 contents[activity.activity_type] = activity.content
         return contents
 

@@ -19,8 +19,7 @@ X_DESTRUCTIVE_KEY = "x-destructive"
 X_CATEGORY_KEY = "x-category"
 """At the root of a tool's schema: a value of ToolCategory."""
 X_CONFIRM_KEY = "x-confirm"
-"""At the root of a tool's schema, or in ApprovalRequired: the question, a text or a list of lines.
-"""
+"""At the root of a tool's schema, or in ApprovalRequired: the question, a text or lines."""
 X_SUMMARY_KEY = "x-summary"
 """At the root of a tool's schema: the label of the tool for people."""
 # Which arguments the user may change before they approve: false, or the names of some.
@@ -191,10 +190,7 @@ def build_input_schema(
     confirm: str | Callable[..., Any] | None = None,
     summary: str | None = None,
 ) -> dict[str, Any]:
-    """Derive the JSON Schema of a function's parameters, with the x-* keys at its root.
-
-    Raises TypeError or ValueError for a parameter without a type hint that pydantic knows.
-    """
+    """Derive the JSON Schema of a function's parameters, with the x-* keys. Raises TypeError."""
     spec = ToolSpec(fn.__name__, fn, "", destructive, category, confirm, summary=summary)
     return {**parse(spec).function_schema.json_schema, **x_keys(spec)}
 
