@@ -164,7 +164,8 @@ def _by_uv(project: Project, path: Path, requirements: Path) -> Packages:
 
 def _by_pip(project: Project, path: Path, requirements: Path) -> Packages:
     report = requirements.with_name("report.json")
-    command = [str(project.python), "-m", "pip", "install", "--quiet", "--dry-run"]
+    # -P: the project may have a module of the name of one of Python's.
+    command = [str(project.python), "-P", "-m", "pip", "install", "--quiet", "--dry-run"]
     command += ["--ignore-installed", "--report", str(report)]
     _run([*command, "--requirement", str(requirements)], path)
     packages = Packages({}, {})
