@@ -196,7 +196,7 @@ async def test_the_hours_are_counted_beside_the_runs_and_a_failure_stops_nothing
         raise ZeroDivisionError
 
     config = apps.get_app_config("agui_dashboard")
-    monkeypatch.setattr(config, "hour", 0)
+    monkeypatch.setattr(config, "hours", {})
     monkeypatch.setattr(dashboard, "DELAY_SECONDS", 0)
     monkeypatch.setattr(rollup, "roll_up", fail)
     with script(*[say("Hi")] * 3):

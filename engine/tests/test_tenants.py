@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, router
 from django.db.backends.utils import CursorWrapper
@@ -40,7 +41,10 @@ class Query:
 def queries(settings: Any, monkeypatch: pytest.MonkeyPatch) -> list[Query]:
     """The queries of all connections, from now on."""
     settings.AGUI = {"TENANT": "tests.test_tenants.tenant"}
-    # Tests before this one have had runs without a tenant.
+    if apps.is_installed("agui.contrib.dashboard"):
+        # The past hours are counted beside the first run.
+        monkeypatch.setattr(apps.get_app_config("agui_dashboard"), "hours", {})
+        monkeypatch.setattr("agui.contrib.dashboard.apps.DELAY_SECONDS", 0)
     monkeypatch.setattr(life, "_watched", set())
     made: list[Query] = []
     execute = CursorWrapper._execute_with_wrappers  # type: ignore[attr-defined]
@@ -80,6 +84,9 @@ async def test_each_query_of_a_run_is_for_the_tenant_of_its_request(client: Clie
         await client.run(resume=[decision("w1")])
         await settled()
         await client.run("Try again", thread="t2")
+    if apps.is_installed("agui.contrib.dashboard"):
+        await apps.get_app_config("agui_dashboard").counting
+        assert any("agui_dashboard_runspan" in query.sql for query in queries)
     assert (await client.lines())[-2:] == ["And then?", "assistant: More."]
     assert await Run.objects.filter(status=Run.Status.INTERRUPTED).acount() == 1
     assert len(queries) > 50
