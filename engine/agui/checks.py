@@ -103,11 +103,11 @@ def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
     model = conf.agent_model()
     if model == STAND_IN and not has_stand_in():
         return [
-            checks.Error(
+            checks.Warning(
                 f"AGENT_MODEL is {model!r}, a model of a part that is not in INSTALLED_APPS.",
                 hint=f"Add {PART_OF_STAND_IN!r} to INSTALLED_APPS, or name a language model, such "
                 "as openai:gpt-6.1-terra.",
-                id="agui.E017",
+                id="agui.W004",
             )
         ]
     missing = " and ".join(missing_keys(model))

@@ -77,7 +77,7 @@ def test_a_project_without_the_demo_is_told_what_it_needs(settings, monkeypatch)
     with pytest.raises(ImproperlyConfigured, match=r"a model of the part 'agui.contrib.demo': add it"):
         resolve_model("demo")
     settings.AGENT_MODEL = "demo"
-    assert [message.id for message in check_model()] == ["agui.E017"]
+    assert [message.id for message in check_model()] == ["agui.W004"]
 
 
 def test_the_environment_names_the_model_unless_the_config_does(settings):
