@@ -15,11 +15,8 @@ pytestmark = pytest.mark.browser
 # Where the page's own words and the input are, or the place that is kept for it.
 PLACES = """() => {
     const chat = document.querySelector("agui-chat");
-    const box = chat.shadowRoot?.querySelector(".composer-box")?.getBoundingClientRect();
-    const { width, height } = box?.width ? box : getComputedStyle(chat, "::after");
     const words = [...chat.querySelectorAll("h1, .avatar")].map((element) => element.getBoundingClientRect());
-    const found = [...words.flatMap(({ x, y, width, height }) => [x, y, width, height]), width, height];
-    return found.map((length) => Math.round(parseFloat(length)));
+    return words.flatMap(({ x, y, width, height }) => [x, y, width, height]).map(Math.round);
 }"""
 
 

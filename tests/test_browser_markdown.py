@@ -22,7 +22,9 @@ LOAD = """async () => {
     window.nodesOf = (text) => read(text, false, new Map(), { copy: "Copy" }).nodes;
     window.described = (node) => {
         if (node.nodeType === 3) return node.data;
-        const attributes = [...node.attributes].map(({ name, value }) => [name, value]);
+        // The view gives headings their level in the conversation.
+        const own = [...node.attributes].filter(({ name }) => name !== "aria-level");
+        const attributes = own.map(({ name, value }) => [name, value]);
         return [node.localName, Object.fromEntries(attributes), [...node.childNodes].map(described)];
     };
     window.make = () => {

@@ -186,7 +186,7 @@ async def test_a_slow_tool_is_called_once(asked: Asked, settings, caplog, clock)
 async def test_a_bridge_of_the_config_is_in_the_catalog_and_other_toolsets_win(asked: Asked, settings):
     settings.AGUI = {}
     taken = FunctionToolset([Tool(lambda: "mine", name="who", description="Mine.")])
-    bridge = DrfMcpToolset(drf_server.server, taken={"who"})
+    bridge = DrfMcpToolset(drf_server.server, taken={"who", "broken"})
     with mounted(model="demo", toolsets=[taken, bridge]):
         assert (await asked.catalog()).keys() >= {"groups_create"}
         assert (await asked.catalog())["who"]["description"] == "Mine."

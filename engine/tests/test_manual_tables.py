@@ -158,5 +158,5 @@ def test_settings_that_help_exist():
     engine = {name.upper() for name in conf.EngineSettings.model_fields}
     others = {"INSTALLED_APPS", "ASGI_APPLICATION", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "BEHIND_PROXY"}
     others |= {"DATABASE_ROUTERS", "USE_TZ", "AGENT_MODEL", "REDIS_URL", "DATABASE_URL", "RUN_ERROR"}
-    others |= {"EMAIL_BACKEND", "EMAIL_TIMEOUT", "SITE_URL"}
+    others |= {"EMAIL_BACKEND", "EMAIL_TIMEOUT", "SITE_URL", "SITE_NAME", "STATIC_URL", "FORCE_SCRIPT_NAME"}
     assert named - others <= engine

@@ -142,7 +142,7 @@ async def test_chat_tells_how_each_tool_ended(user, caplog):
 
     other = Chat(user, [say("Hel"), fail(ConnectionError("down"))])  # A conversation of its own
     answer = await other.send("Hi")
-    assert (answer.text, answer.error) == ("Hel", "internal_error")
+    assert (answer.text, answer.error) == ("Hel", "service_unavailable")
     assert len(other.model.requests[0].messages) == 1
 
 

@@ -53,7 +53,7 @@ export class Seen {
     const row = this.#next;
     const index = row && this.#points.get(row)?.indexOf(false);
     if (!row || index === undefined) return;
-    scrollTo(row, index);
+    scrollToRow(row, index);
     this.look();
     // What can't be shown, such as a row behind something of the page, must not end in a trap.
     if (this.#points.get(row)?.[index] === false) this.#seen.add(row);
@@ -103,7 +103,7 @@ function pointsOf(row) {
 }
 
 /** @param {Text | Element} row @param {number} index of its point */
-function scrollTo(row, index) {
+function scrollToRow(row, index) {
   /** @type {Element | null} */
   let box = elementOf(row);
   box.scrollIntoView({ block: "nearest" });

@@ -3,6 +3,7 @@
 import { adopt } from "../dom/own-style.js";
 import { saveCsv } from "./csv.js";
 import { h, setAttribute } from "../dom/elements.js";
+import { TABLE_STYLE } from "../tools/table-style.js";
 
 const STYLE = `
 .table > .save { background: none; border: 0; color: var(--_muted); display: block; }
@@ -19,6 +20,7 @@ const AMOUNT = /^[-+]?[$€£]?\s?(\d[\d,]*(?:\.\d+)?)\s?%?$/;
  * @param {Element[]} boxes each with a table @param {{ saveCsv: string, table: string }} strings
  */
 export function dressTables(boxes, strings) {
+  adopt(boxes[0], TABLE_STYLE);
   adopt(boxes[0], STYLE);
   for (const box of boxes) {
     const table = box.querySelector("table");

@@ -10,9 +10,6 @@ import { lazy } from "../dom/lazy.js";
 /** @type {typeof import("./nodes.js").read | null} */
 let read = null;
 
-/** The level of the heading of a message, below which its own headings are. */
-const MESSAGE_LEVEL = 2;
-
 /** Whether texts are still plain. */
 export const isPlain = () => !read;
 
@@ -116,13 +113,13 @@ function patch(parent, nodes, from = 0) {
     const isText = typeof node === "string";
     /** @type {boolean} */
     const fits = isText ? child?.nodeType === 3 : child?.localName === node[0];
-    const make = () => (isText ? document.createTextNode(node) : h(node[0], attributesOf(node)));
+    const make = () => (isText ? document.createTextNode(node) : h(node[0], node[1]));
     const made = /** @type {Child} */ (fits ? child : make());
     if (!fits) child ? child.replaceWith(made) : parent.append(made);
     if (isText) write(/** @type {Text} */ (made), node);
     else {
       const element = /** @type {Element} */ (made);
-      if (fits) dress(element, attributesOf(node));
+      if (fits) dress(element, node[1]);
       // A pressed button shows its outcome for a while; code and formulas stay as they are drawn.
       const isSame = () =>
         (element.querySelector("annotation") ?? element).textContent === node[2][0];
@@ -136,16 +133,6 @@ function patch(parent, nodes, from = 0) {
     if (!child.dataset?.own) child.remove(); // what rich-text.js has added stays
     child = next;
   }
-}
-
-/**
- * The attributes of an element. A heading lies below the heading of its message.
- * @param {import("../types.d.ts").MarkdownElement} node @returns {Record<string, string>}
- */
-function attributesOf([name, attributes]) {
-  const level = /^h([1-6])$/.exec(name)?.[1];
-  if (!level) return attributes;
-  return { ...attributes, "aria-level": String(Number(level) + MESSAGE_LEVEL) };
 }
 
 /** @param {Text} node @param {string} text */

@@ -3,4 +3,25 @@
 import { read } from "../markdown/nodes.js";
 import { MessageActions } from "./actions.js";
 
-export const READING = { read, MessageActions };
+/** @typedef {import("../markdown/nodes.js").Node} Node */
+
+/** @type {typeof read} */
+function readBelow(...given) {
+  const found = read(...given);
+  return { ...found, nodes: found.nodes.map(belowTheMessage) };
+}
+
+/**
+ * Give headings their level in the conversation: that of their message is an h2.
+ * @param {Node} node @returns {Node}
+ */
+function belowTheMessage(node) {
+  if (typeof node === "string") return node;
+  const [name, attributes, children] = node;
+  const level = /^h([1-6])$/.exec(name)?.[1];
+  if (level) return [name, { ...attributes, "aria-level": `${Math.max(3, +level + 1)}` }, children];
+  if (!/^(blockquote|[ou]l|li)$/.test(name)) return node;
+  return [name, attributes, children.map(belowTheMessage)];
+}
+
+export const READING = { read: readBelow, MessageActions };

@@ -5,7 +5,6 @@ import { h, icon, setText } from "../dom/elements.js";
 import { lazy, moduleOf, partModules } from "../dom/lazy.js";
 import { MarkdownView } from "../markdown/view.js";
 import { toolLabel } from "../tools/names.js";
-import { format } from "../words/strings.js";
 
 /** @typedef {import("../session/session.js").Session} Session */
 /** @typedef {import("../types.d.ts").MessageContext} Context */
@@ -22,7 +21,6 @@ export const VIEWS = {
   activity: activityView,
 };
 
-const SPEAKERS = ["user", "assistant"];
 /** Longer texts of the user may be folded. */
 const LONG = 300;
 
@@ -34,7 +32,7 @@ function userView(context) {
   const element = h(
     "div",
     { class: "message user" },
-    h("h2", { class: "said visually-hidden" }, strings.youSaid),
+    h("h2", { class: "visually-hidden" }, strings.you),
     bubble,
   );
   /** @type {unknown} */
@@ -89,13 +87,11 @@ async function loadToolCard() {
 /** @param {Context} context */
 function assistantView(context) {
   const prose = new MarkdownView(context.strings);
-  const { title, itSaid } = context.strings;
-  // The first message of a turn has the heading.
-  const said = h("h2", { class: "said visually-hidden" }, format(itSaid, { name: title }));
   const element = h(
     "div",
     { class: "message assistant", part: "assistant-message" },
-    said,
+    // The style hides it in further messages of a turn.
+    h("h2", { class: "visually-hidden" }, context.strings.title),
     prose.element,
   );
   const tell = metadataTeller(context);
@@ -121,7 +117,6 @@ function assistantView(context) {
   const update = (message, session) => {
     const { conversation } = session;
     const text = textOf(message.content);
-    said.hidden = !beginsTurn(conversation.messages, message);
     prose.element.hidden = !text.trim();
     const isCut = /stop|fail/.test(conversation.status) && "cut";
     prose.update(text, conversation.messages.at(-1) === message && (session.busy || isCut));
@@ -144,17 +139,6 @@ function assistantView(context) {
     }
   };
   return { element, update };
-}
-
-/**
- * Whether this is the first message of the assistant after one of the user.
- * @param {import("../types.d.ts").Message[]} messages
- * @param {import("../types.d.ts").Message} message
- */
-function beginsTurn(messages, message) {
-  const at = messages.findLastIndex(({ id }) => id === message.id);
-  const before = messages.slice(0, at).findLast(({ role }) => SPEAKERS.includes(role));
-  return before?.role !== "assistant";
 }
 
 /** @param {Context} context */

@@ -50,7 +50,7 @@ const STYLE = `
   :is(th, td), .data-table :is(td, th) {
     max-width: none; overflow-wrap: break-word; padding: .3em .5em; white-space: normal;
   }
-  .sort { display: contents; } /* Chromium leaves buttons out of the heads of later pages. */
+  .sort { display: contents; }
   [data-wide] { hyphens: auto; table-layout: fixed; }
   .panel .table thead th { padding: .3em .5em; position: static; }
   thead { display: table-header-group; }

@@ -25,7 +25,7 @@ export class Styles {
     this.#host = host;
     this.#root = root;
     this.#module = module;
-    if (host.querySelector(":scope > .agui-placeholder")) {
+    if (host.querySelector(".agui-placeholder")) {
       this.#slots = ["header-start", "header-end", ""].map((name) => h("slot", { name }));
     }
     root.append(...this.#slots);

@@ -4,9 +4,11 @@
  */
 import { h, setAttribute, setText } from "../dom/elements.js";
 import { lazy } from "../dom/lazy.js";
+import { adopt } from "../dom/own-style.js";
 import { SAVE_WORDS } from "../words/save-words.js";
 import { format } from "../words/strings.js";
 import { localTime, zoneOf } from "../words/times.js";
+import { TABLE_STYLE } from "./table-style.js";
 
 /** How many rows are shown at first. */
 const FIRST = 100;
@@ -70,6 +72,8 @@ export class DataTable {
       this.#body.replaceChildren();
     }
     this.#draw();
+    // The first time, the table is put into the page after this.
+    queueMicrotask(() => adopt(this.element, TABLE_STYLE));
   }
 
   /** @param {string} label @param {number} index */

@@ -25,8 +25,6 @@ export const STRINGS = {
   sendNext: "Send when the answer is complete",
   queueFull: "One message is waiting already",
   you: "You",
-  youSaid: "You said",
-  itSaid: "{name} said",
   jump: "Go to the latest message",
 
   thinking: "Thinking",

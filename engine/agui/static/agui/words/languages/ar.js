@@ -30,8 +30,6 @@ export const STRINGS = {
   sendNext: "الإرسال عند اكتمال الإجابة",
   queueFull: "هناك رسالة في الانتظار بالفعل",
   you: "أنت",
-  youSaid: "قلتَ",
-  itSaid: "قال {name}",
   jump: "الانتقال إلى أحدث رسالة",
   earlier: "عرض الرسائل السابقة",
 

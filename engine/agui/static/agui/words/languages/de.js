@@ -30,8 +30,6 @@ export const STRINGS = {
   sendNext: "Senden, sobald die Antwort fertig ist",
   queueFull: "Es wartet schon eine Nachricht",
   you: "Sie",
-  youSaid: "Sie haben geschrieben",
-  itSaid: "{name} hat geantwortet",
   jump: "Zur neuesten Nachricht",
   earlier: "Frühere Nachrichten zeigen",
 

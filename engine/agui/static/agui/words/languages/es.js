@@ -30,8 +30,6 @@ export const STRINGS = {
   sendNext: "Enviar cuando termine la respuesta",
   queueFull: "Ya hay un mensaje en espera",
   you: "Usted",
-  youSaid: "Usted dijo",
-  itSaid: "{name} dijo",
   jump: "Ir al último mensaje",
   earlier: "Mostrar mensajes anteriores",
 

@@ -30,8 +30,6 @@ export const STRINGS = {
   sendNext: "Envoyer dès que la réponse est terminée",
   queueFull: "Un message est déjà en attente",
   you: "Vous",
-  youSaid: "Vous avez dit",
-  itSaid: "{name} a dit",
   jump: "Aller au dernier message",
   earlier: "Afficher les messages précédents",
 

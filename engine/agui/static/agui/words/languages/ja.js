@@ -30,8 +30,6 @@ export const STRINGS = {
   sendNext: "回答が終わったら送信",
   queueFull: "すでに 1 件のメッセージが待機中です",
   you: "あなた",
-  youSaid: "あなたの発言",
-  itSaid: "{name}の発言",
   jump: "最新のメッセージへ移動",
   earlier: "以前のメッセージを表示",
 
