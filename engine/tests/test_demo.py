@@ -187,6 +187,8 @@ CALL, RETURN = ToolCallPart("list_tasks", {}, "c1"), ToolReturnPart("list_tasks"
         ([ModelRequest([UserPromptPart(MILK)]), ModelRequest([UserPromptPart(BREAD)])], BOTH, ["I call `add_task`."]),
         ([ModelRequest([UserPromptPart(MILK), UserPromptPart(BREAD)])], BOTH, ["I call `add_task`."]),
         ([ModelRequest([UserPromptPart(JOKE), UserPromptPart(MILK)])], BOTH[:1], ["I found no tool", "I call"]),
+        # What the page says about itself is no message.
+        ([ModelRequest([UserPromptPart("<page-context>\nA shop."), UserPromptPart(MILK)])], BOTH[:1], ["I call"]),
         # The first of them answers a question.
         (
             [

@@ -32,6 +32,8 @@ PACE_SECONDS = 0.025
 LONGEST_SECONDS = 4.0  # a long answer is paced faster
 MAX_CHARS = 2000  # of a prompt, and of a tool's description
 MAX_PROMPTS = 20  # that have waited for one answer
+# What the engine puts before the words of a message: the page's context, mentions, names of files.
+DATA = re.compile(r"<[a-z-]+>\n")
 MAX_ROWS = 20
 MAX_TOOLS = 200  # that are looked at: a client may bring hundreds
 MAX_NAME_CHARS = 100
@@ -179,10 +181,13 @@ def _understand(
         for part in message.parts:
             if not isinstance(part, m.UserPromptPart):
                 continue
+            text = _text(part, skill)
+            if DATA.match(text) and part is not message.parts[-1]:
+                continue
             if is_answered:
                 before, prompts, question = prompts[-1], [], answer
                 is_answered = False
-            prompts.append(_text(part, skill))
+            prompts.append(text)
     asks = []
     for prompt in prompts[-MAX_PROMPTS:]:
         choice = choose_tools(prompt, tools)

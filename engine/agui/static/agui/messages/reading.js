@@ -20,7 +20,7 @@ function belowTheMessage(node) {
   const [name, attributes, children] = node;
   const level = /^h([1-6])$/.exec(name)?.[1];
   if (level) return [name, { ...attributes, "aria-level": `${Math.max(3, +level + 1)}` }, children];
-  if (!/^(blockquote|[ou]l|li)$/.test(name)) return node;
+  if (!/^(div|blockquote|[ou]l|li)$/.test(name)) return node;
   return [name, attributes, children.map(belowTheMessage)];
 }
 
