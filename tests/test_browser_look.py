@@ -859,7 +859,7 @@ OUTER = """* {
     color: red; font: italic 30px/3 serif; hyphens: auto; letter-spacing: 5px; text-align: right; text-indent: 9px;
     text-shadow: 1px 1px red; text-transform: uppercase; white-space: pre; word-break: break-all; word-spacing: 9px;
 }"""
-LOOKS = """chat => [...chat.shadowRoot.querySelectorAll(".input, .prose p, .bubble, .header, .button, .actions, .visually-hidden")]
+LOOKS = """chat => [...chat.shadowRoot.querySelectorAll(".input, .prose p, .bubble, .header, .button, .actions, h2")]
     .map((element) => [element.className, getComputedStyle(element)]).map(([name, style]) => [name, ...`color font
         hyphens letterSpacing textAlign textIndent textShadow textTransform whiteSpace wordBreak wordSpacing`
         .split(/\\s+/).map((key) => style[key])])"""
