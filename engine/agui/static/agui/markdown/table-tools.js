@@ -3,7 +3,7 @@
 import { adopt } from "../dom/own-style.js";
 import { saveCsv } from "./csv.js";
 import { h, setAttribute } from "../dom/elements.js";
-import { TABLE_STYLE } from "../tools/table-style.js";
+import { TABLE_STYLE } from "./table-style.js";
 
 const STYLE = `
 .table > .save { background: none; border: 0; color: var(--_muted); display: block; }

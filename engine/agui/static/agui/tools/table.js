@@ -5,10 +5,10 @@
 import { h, setAttribute, setText } from "../dom/elements.js";
 import { lazy } from "../dom/lazy.js";
 import { adopt } from "../dom/own-style.js";
+import { TABLE_STYLE } from "../markdown/table-style.js";
 import { SAVE_WORDS } from "../words/save-words.js";
 import { format } from "../words/strings.js";
 import { localTime, zoneOf } from "../words/times.js";
-import { TABLE_STYLE } from "./table-style.js";
 
 /** How many rows are shown at first. */
 const FIRST = 100;
