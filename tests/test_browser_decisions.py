@@ -227,7 +227,7 @@ def test_no_page_on_which_users_decide_has_a_finding(
     for state in chain(*(pages(page, deciding) for pages in (menu, notifications, approvals, connections, accounts))):
         expect(page.locator("html")).to_have_attribute("lang", language)
         if state != "menu":
-            # It is a page of the site, with its name and a way back.
+            # The page belongs to the site: it has the site's name and a link to the chat.
             expect(page.get_by_role("banner").get_by_role("link")).to_have_count(2)
             expect(page.get_by_role("banner")).to_contain_text("My Assistant")
             expect(page.get_by_role("main").get_by_role("heading", level=1)).to_have_count(1)

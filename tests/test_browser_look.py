@@ -446,7 +446,7 @@ def questions(page: Page) -> Iterator[tuple[str, str]]:
     yield "several", ".transcript"
     approve = inside.locator(".open-bar .button.primary")
     while approve.get_attribute("aria-disabled"):
-        approve.press("Enter")  # It scrolls to what has not been in view.
+        approve.press("Enter")  # The press scrolls to the next unread line.
         page.wait_for_timeout(100)
     approve.click()
     expect(inside.locator(".question[data-decided]")).to_have_count(2)

@@ -1,8 +1,7 @@
-"""The tenant that a request, and all work for it, belongs to, if a project keeps tenants apart.
+"""The tenant of a request and of its work, if a project keeps tenants apart.
 
-A project that has the rows of each tenant in a schema of its own says in a context variable which
-one is meant (agui/manual/tenants.md). Context variables go wherever the work of
-a request goes. What a process does for all its runs at once, it does for each tenant.
+Such a project names the tenant in a context variable (manual/tenants.md). Context variables go
+wherever the work of a request goes. A process serves all its runs at once, tenant by tenant.
 """
 
 from collections.abc import Iterator

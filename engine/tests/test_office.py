@@ -198,7 +198,7 @@ def test_types_that_are_not_accepted_are_as_without_the_part(settings):
 # --- Bombs
 
 HUNDRED = dict(office_files.hundred(1))
-# One for each limit, with what is said: memory, entries, depth, entities, sheets; and texts that are cut or empty.
+# A bomb for each limit (memory, entries, depth, entities, sheets) with its sentence, and two that end in a text.
 BY_DAY = {
     "shared text 1": child.TOO_LARGE,
     "entries 2": child.TOO_LARGE,
@@ -307,7 +307,7 @@ def test_every_word_that_pandoc_reads_is_there_in_its_order(real_files: list[Pat
         expected = words(unescape(re.sub("<[^>]*>", " ", re.sub(INLINE, "", html))))
         media_type = inspect(SimpleUploadedFile(path.name, path.read_bytes())).media_type
         found = words(texts.text_of(str(path), media_type, path.read_bytes()))
-        # One word may be joined to the sign of a note, or to Chinese letters beside it.
+        # A word may be joined to the sign of a note, or to the Chinese letters next to it.
         assert len(missing(expected, found)) <= 1, path.name
         compared += 1
     assert compared >= 50

@@ -35,7 +35,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         own = [os.path.relpath(folder) for folder in own_folders()]
         engine = [ENGINE / "static", *sorted(ENGINE.glob("contrib/*/static"))]
-        # One folder lies over the other, as their files do under STATIC_URL.
+        # These folders share one root, because all their files are served under STATIC_URL.
         folders = [*own, *(os.path.relpath(folder) for folder in engine)]
         content = {"compilerOptions": {**OPTIONS, "rootDirs": folders}, "include": own}
         self.stdout.write(json.dumps(content, indent=2))
