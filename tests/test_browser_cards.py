@@ -91,7 +91,7 @@ LOOK = """(chat, presses) => {
         return seen.size < all.length;
     });
     const look = () => [...root.querySelectorAll(".question:not([data-decided])")].map((card) => [card, unseen(card)]);
-    const again = () => look() && requestAnimationFrame(again);
+    const again = () => look() && requestAnimationFrame(again) && setTimeout(look);
     if (!window.looks) again();
     window.looks = true;
     const cards = look();

@@ -120,11 +120,13 @@ def press_at_once(scene: Scene) -> bool:
 
 
 def ask_high_above(scene: Scene) -> None:
-    """A question that can be answered, above a high frame."""
+    """A question that can be answered, above a high frame whose end the user looks at."""
     record_windows(scene)
     scene.app.evaluate("() => tell('ui/notifications/size-changed', { height: 1200 })")
     ask_for_a_link(scene)
     expect(scene.question.get_by_role("button", name="Allow", exact=True)).to_be_enabled()
+    scene.page.locator(".log").evaluate("log => (log.scrollTop = log.scrollHeight)")
+    expect(scene.question).not_to_be_in_viewport()
     drawn(scene.page)
 
 

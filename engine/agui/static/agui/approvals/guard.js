@@ -18,6 +18,7 @@ const guards = new WeakMap();
 let made = 0;
 
 class Guard {
+  isSeen = false;
   #question;
   #seen;
   #hint;
@@ -32,9 +33,16 @@ class Guard {
     }
   }
 
-  /** Enable the buttons if everything has been in view. */
+  /** Record what is in view; return whether everything has been. */
   look() {
-    const isSeen = this.#seen.look();
+    this.isSeen = this.#seen.look();
+    this.enable();
+    return this.isSeen;
+  }
+
+  /** Enable the buttons if everything has been in view. */
+  enable() {
+    const { isSeen } = this;
     const buttons = this.#question.querySelectorAll(BUTTONS);
     for (const button of buttons) {
       setAttribute(button, "aria-disabled", isSeen ? null : "true");
@@ -43,12 +51,11 @@ class Guard {
     const row = buttons[0]?.parentElement;
     if (isSeen || !row) this.#hint.remove();
     else if (this.#hint.parentElement !== row) row.prepend(this.#hint);
-    return isSeen;
   }
 
   showNext() {
     this.#seen.showNext();
-    this.look();
+    afterFrame(() => this.look());
   }
 
   /** @param {Event} event */
@@ -72,35 +79,41 @@ export function guard(question, strings) {
   guards.set(question, new Guard(question, readFirst));
 }
 
-/** The guard of the first of these questions that has not been in view. @param {Element[]} all */
-export function firstUnseen(all) {
-  const unseen = all.find((question) => guards.get(question)?.look() === false);
-  return unseen && guards.get(unseen);
+/** @param {Element[]} questions */
+export function guardsOf(questions) {
+  return questions.flatMap((question) => guards.get(question) ?? []);
 }
 
 /**
  * Look whenever something moves: what is in view, and which cards begin above the window.
- * @param {Element} panel @param {() => void} looked
+ * @param {Element} panel @param {() => void} changed
  */
-export function watchQuestions(panel, looked) {
+export function watchQuestions(panel, changed) {
   const log = /** @type {HTMLElement} */ (panel.querySelector(".log"));
-  const questions = () => log.querySelectorAll(".question");
+  const questions = () => [...log.querySelectorAll(".question")];
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let clock;
   const look = () => {
     clock = undefined;
-    for (const question of questions()) guards.get(question)?.look();
-    looked();
+    for (const one of guardsOf(questions())) one.look();
+    changed();
   };
   const moved = () => {
     const { top } = log.getBoundingClientRect();
     for (const question of questions()) {
       question.toggleAttribute("data-begins-above", question.getBoundingClientRect().top < top);
     }
-    clock ??= setTimeout(look, GLANCE_MS);
+    for (const one of guardsOf(questions())) one.enable();
+    changed();
+    clock ??= setTimeout(() => afterFrame(look), GLANCE_MS);
   };
   panel.addEventListener("scroll", moved, { capture: true, passive: true });
   const sizes = new ResizeObserver(moved);
   for (const element of [log, ...log.children]) sizes.observe(element);
   return moved;
+}
+
+/** Between two frames the layout may be one that nobody sees. @param {() => void} look */
+function afterFrame(look) {
+  requestAnimationFrame(() => setTimeout(look));
 }

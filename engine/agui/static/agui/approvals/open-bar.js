@@ -7,7 +7,7 @@ import { h, setAttribute, setText } from "../dom/elements.js";
 import { adopt } from "../dom/own-style.js";
 import { denial } from "../session/answers.js";
 import { counted } from "../words/strings.js";
-import { firstUnseen, watchQuestions } from "./guard.js";
+import { guardsOf, watchQuestions } from "./guard.js";
 import { focusQuestion } from "./next-question.js";
 import { openQuestions } from "./open-questions.js";
 import { OPEN_STYLE } from "./open-style.js";
@@ -128,21 +128,21 @@ export class OpenBar {
     return recorded ? `${effect} ${counted(words, "messageKeeps", recorded)}` : effect;
   }
 
-  /** The first card that would be approved together, and has not been in view. */
-  get #unseen() {
+  /** Of the cards that would be approved together. */
+  get #guards() {
     const ids = new Set(this.#open?.together.map(({ id }) => id));
     const all = /** @type {HTMLElement[]} */ ([...this.#panel.querySelectorAll(".question")]);
-    return firstUnseen(all.filter(({ dataset }) => ids.has(dataset.interrupt ?? "")));
+    return guardsOf(all.filter(({ dataset }) => ids.has(dataset.interrupt ?? "")));
   }
 
   #enable() {
-    const isUnseen = Boolean(this.#unseen);
-    setAttribute(this.#approve, "aria-disabled", isUnseen ? "true" : null);
-    setAttribute(this.#approve, "title", isUnseen ? this.#words.readFirst : null);
+    const isSeen = this.#guards.every((guard) => guard.isSeen);
+    setAttribute(this.#approve, "aria-disabled", isSeen ? null : "true");
+    setAttribute(this.#approve, "title", isSeen ? null : this.#words.readFirst);
   }
 
   #approveTogether() {
-    const unseen = this.#unseen;
+    const unseen = this.#guards.find((guard) => !guard.look());
     if (unseen) unseen.showNext();
     else this.#decide("together");
     this.#enable();

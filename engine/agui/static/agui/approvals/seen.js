@@ -54,9 +54,9 @@ export class Seen {
     const index = row && this.#points.get(row)?.indexOf(false);
     if (!row || index === undefined) return;
     scrollToRow(row, index);
-    this.look();
+    const point = pointsOf(row)[index];
     // What can't be shown, such as a row behind something of the page, must not end in a trap.
-    if (this.#points.get(row)?.[index] === false) this.#seen.add(row);
+    if (!point || !isInView(row, point)) this.#seen.add(row);
   }
 }
 

@@ -1,6 +1,7 @@
 // @ts-check
 /** The style of tables that are sorted by their heads, which comes with the first one. */
 export const TABLE_STYLE = `
+.number { text-align: end; }
 @media screen {
   .data-table { display: grid; gap: .5rem; justify-items: start; min-width: 0; }
   .data-table > .table { max-height: 24rem; max-width: 100%; overflow: auto; width: 100%; }

@@ -87,9 +87,6 @@ export class Transcript {
       this.#redraw();
     });
     this.log.addEventListener("scroll", () => this.#scrolled(), { passive: true });
-    // If the user reads a question that doesn't fit, don't scroll.
-    for (const type of ["pointerdown", "keydown", "wheel"])
-      this.log.addEventListener(type, () => this.#stay(), { passive: true });
     // Measure after the layout, so that the browser computes it only once.
     const sizes = new ResizeObserver(() => this.#keepUp());
     for (const element of [this.log, column]) sizes.observe(element);
@@ -186,9 +183,11 @@ export class Transcript {
   #keepUp() {
     // Show a greeting from its beginning.
     if (!this.#end.follows || !this.#list.firstElementChild) return;
+    const isPast = () => this.#questionPlace() < 0 && this.#failure.hidden;
+    // The user reads on in a question that doesn't fit.
+    if (isPast()) return;
     this.toEnd();
-    const place = this.#questionPlace();
-    if (place < 0 && this.#failure.hidden) this.#end.go(MARGIN - place);
+    if (isPast()) this.#end.go(MARGIN - this.#questionPlace());
   }
 
   /** The distance from the top edge to the first open question; NaN without one. */
@@ -208,10 +207,6 @@ export class Transcript {
   toEnd() {
     this.#end.go();
     this.#jump.hidden = true;
-  }
-
-  #stay() {
-    if (this.#asks && this.#questionPlace() < 2 * MARGIN) this.#end.follows = false;
   }
 
   #scrolled() {

@@ -8,7 +8,9 @@ import { h, icon, setAttribute, setText } from "../dom/elements.js";
 import { duration } from "../words/duration.js";
 import { isSame } from "../dom/keyed.js";
 import { lazy, moduleOf } from "../dom/lazy.js";
+import { adopt } from "../dom/own-style.js";
 import { aboutCall } from "./about.js";
+import { CARD_STYLE } from "./card-style.js";
 import { openText, toolLabel } from "./names.js";
 import { asText } from "./text-block.js";
 import { parse, readable, resultView } from "./values.js";
@@ -144,7 +146,9 @@ export class ToolCard {
 
   /** Make the body of a closed card when the user opens it. */
   #fill() {
-    if (this.#details.open && !this.#body.firstChild) this.#body.append(...this.#parts());
+    if (!this.#details.open || this.#body.firstChild) return;
+    this.#body.append(...this.#parts());
+    queueMicrotask(() => adopt(this.#body, CARD_STYLE));
   }
 
   /**

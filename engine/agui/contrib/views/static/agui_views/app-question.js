@@ -41,6 +41,8 @@ export class AppQuestion {
       const asked = h("p", { dir: "auto" }, text);
       const look = { role: "group", "aria-label": text };
       this.element.replaceChildren(h("div", look, asked, detail && value, hint, buttons));
+      // The user may be at the end of a high frame.
+      this.element.scrollIntoView({ block: "nearest" });
       isResting = enableAtRest(approve, new Seen(this.element, ".app-unread, .app-buttons"), hint);
     });
   }
