@@ -10,9 +10,9 @@ import { isSame } from "../dom/keyed.js";
 import { lazy, moduleOf } from "../dom/lazy.js";
 import { adopt } from "../dom/own-style.js";
 import { aboutCall } from "./about.js";
-import { CARD_STYLE } from "./card-style.js";
 import { openText, toolLabel } from "./names.js";
 import { asText } from "./text-block.js";
+import { TOOL_STYLE } from "./tool-style.js";
 import { parse, readable, resultView } from "./values.js";
 
 /** @typedef {import("../types.d.ts").Decision} Decision */
@@ -148,7 +148,7 @@ export class ToolCard {
   #fill() {
     if (!this.#details.open || this.#body.firstChild) return;
     this.#body.append(...this.#parts());
-    queueMicrotask(() => adopt(this.#body, CARD_STYLE));
+    queueMicrotask(() => adopt(this.#body, TOOL_STYLE));
   }
 
   /**

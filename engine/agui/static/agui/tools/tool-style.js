@@ -1,6 +1,6 @@
 // @ts-check
 /** The style of what an open card shows, which comes with the first one. */
-export const CARD_STYLE = `
+export const TOOL_STYLE = `
 .tool-part { color: var(--_muted); font-size: .78rem; font-weight: 600; }
 .tool-part:not(:first-child) { margin-top: .4rem; }
 .tool-result {
