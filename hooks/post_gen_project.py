@@ -22,8 +22,7 @@ TEMPLATE = {{template_directory() if template_directory is defined else None}}
 
 MINIMAL = {"admin", "bundle", "charts", "demo", "pacing", "redis"}
 STANDARD = MINIMAL | {
-    "attachments", "dashboard", "documents", "evals", "export", "fast", "feedback", "formulas", "queue", "spending",
-    "titles",
+    "attachments", "dashboard", "documents", "evals", "export", "feedback", "formulas", "queue", "spending", "titles",
 }  # fmt: skip
 
 NEXT_STEPS = f"""

@@ -42,7 +42,6 @@ PARTS = {
         "documents",
         "evals",
         "export",
-        "fast",
         "feedback",
         "formulas",
         "pacing",

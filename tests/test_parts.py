@@ -17,7 +17,7 @@ CONTRIB = ENGINE / "contrib"
 PARTS = sorted(path.name for path in CONTRIB.iterdir() if (path / "apps.py").exists())
 EXTRAS = set(tomllib.loads((ROOT / "engine/pyproject.toml").read_text())["project"]["optional-dependencies"]) & {*PARTS}
 MINIMAL = ["admin", "bundle", "charts", "demo", "pacing", "redis"]
-STANDARD = ["attachments", "dashboard", "documents", "evals", "export", "fast", "feedback", "formulas", "queue"]
+STANDARD = ["attachments", "dashboard", "documents", "evals", "export", "feedback", "formulas", "queue"]
 STANDARD = sorted([*MINIMAL, *STANDARD, "spending", "titles"])
 # Parts that another one can't do without.
 NEEDED = {
