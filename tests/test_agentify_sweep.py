@@ -4,6 +4,7 @@ agentify_sweep/ has the settings with those apps, the zoo's models, the calls th
 of the fields that hold secrets, made by people who have read those apps.
 """
 
+import json
 import re
 import shutil
 from collections import Counter
@@ -96,9 +97,9 @@ def test_tools_of_other_apps(bake, rendered: dict[str, Path]):
     shutil.copy(SWEEP / "settings.py", project / "config/sweep.py")
     shutil.copy(SWEEP / "secrets.json", project)
     # As who installs these apps would tell mypy: they have no types.
-    untyped = 'module = ["axes.*", ' + "".join(f'"{package}.*", ' for package in [*APPS, *UNTYPED])
+    untyped = ["environ", "axes.*", *(f"{package}.*" for package in [*APPS, *UNTYPED])]
     replace(project / "pyproject.toml", '"config.settings"', '"config.sweep"')
-    replace(project / "pyproject.toml", 'module = ["axes.*", ', untyped, count=1)
+    replace(project / "pyproject.toml", 'module = "environ"', f"module = {json.dumps(untyped)}", count=1)
     settings = {"DJANGO_SETTINGS_MODULE": "config.sweep"}
     models, refused = write_tools(project, *APPS, *OWN, **settings)
     print(models)

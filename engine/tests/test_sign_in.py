@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth import authenticate, get_user_model
 from django.test import RequestFactory
 
-from users.sign_in import ADDRESS_FACTOR, SHARED_NETWORKS, _network
+from agui.server.sign_in import ADDRESS_FACTOR, SHARED_NETWORKS, _network
 
 PASSWORD = "lovelace-1815"
 chance = random.Random(7)  # noqa: S311

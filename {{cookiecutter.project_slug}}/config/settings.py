@@ -177,12 +177,12 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 # django-axes counts failed attempts to sign in (security.md of the manual). This many lock an
 # account at an address, and ten times as many lock the address.
-AUTHENTICATION_BACKENDS = ["users.sign_in.LimitedModelBackend"]
-AXES_HANDLER = "users.sign_in.Attempts"
+AUTHENTICATION_BACKENDS = ["agui.server.sign_in.LimitedModelBackend"]
+AXES_HANDLER = "agui.server.sign_in.Attempts"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
-AXES_LOCKOUT_CALLABLE = "users.sign_in.locked_out"
-AXES_CLIENT_IP_CALLABLE = "users.sign_in.client_address"
+AXES_LOCKOUT_CALLABLE = "agui.server.sign_in.locked_out"
+AXES_CLIENT_IP_CALLABLE = "agui.server.sign_in.client_address"
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_DISABLE_ACCESS_LOG = True  # Keep no record of successful sign-ins.
