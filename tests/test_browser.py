@@ -52,10 +52,8 @@ def test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_othe
 
 def test_answers_cards_and_reasoning_are_elements_that_nothing_was_parsed_for(chat):
     """The browser would refuse markup in a string, report it, and so fail any test of this page."""
-    policy = chat.request.get(chat.url).headers["content-security-policy"]
-    assert "require-trusted-types-for 'script'" in policy
-    assert "trusted-types 'none'" in policy
-    assert "unsafe" not in policy
+    assert "unsafe" not in chat.request.get(chat.url).headers["content-security-policy"]
+    assert chat.evaluate("() => { try { document.body.innerHTML = '<b></b>' } catch (error) { return error.name } }")
     chat.evaluate("addEventListener('securitypolicyviolation', (event) => (window.refused = event.violatedDirective))")
     say(chat, 'add a task title="Buy milk" category=home')
     card = chat.locator(".tool", has_text="Add task")

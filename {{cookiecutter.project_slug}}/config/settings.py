@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
+import django
 import environ
-from csp.constants import NONE, SELF
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -88,7 +88,11 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
+    (
+        "django.middleware.csp.ContentSecurityPolicyMiddleware"
+        if django.VERSION >= (6, 0)
+        else "csp.middleware.CSPMiddleware"
+    ),
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -227,22 +231,21 @@ if DEBUG:
 # --- Security
 
 # The page loads nothing from elsewhere and runs no inline script or style.
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": [NONE],
-        "script-src": [SELF],
-        "style-src": [SELF],
-        "img-src": [SELF, "data:"],
-        "font-src": [SELF],
-        "connect-src": [SELF],
-        "form-action": [SELF],
-        "base-uri": [NONE],
-        "frame-ancestors": [NONE],
-    }
+SECURE_CSP = {
+    "default-src": ["'none'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'", "data:"],
+    "font-src": ["'self'"],
+    "connect-src": ["'self'"],
+    "form-action": ["'self'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'none'"],
 }
 if "agui.contrib.views" in INSTALLED_APPS:
     # Only the frames of cards let themselves be framed, and only by pages of the site.
-    CONTENT_SECURITY_POLICY["DIRECTIVES"]["frame-src"] = [SELF]
+    SECURE_CSP["frame-src"] = ["'self'"]
+CONTENT_SECURITY_POLICY = {"DIRECTIVES": SECURE_CSP}  # What django-csp calls it
 X_FRAME_OPTIONS = "DENY"
 # How many proxies a request passes. The site believes what they say about the client's address and
 # https. Set it only if the outermost one overwrites X-Forwarded-Proto: otherwise a client could
