@@ -6,20 +6,22 @@ from typing import Any
 
 import pytest
 from axes.models import AccessAttempt
-from django.conf import settings
+from django.conf import settings as django_settings
 from django.contrib.auth import aauthenticate, get_user_model
 from django.db.models import F
 from django.test import Client, RequestFactory
 
 from agui.server.sign_in import ADDRESS_FACTOR, client_address
 
-LIMIT = settings.AXES_FAILURE_LIMIT
+LIMIT = django_settings.AXES_FAILURE_LIMIT
 PASSWORD = "lovelace-1815"
 PAGES = ["/accounts/login/", "/admin/login/"]
 
 
 @pytest.fixture(autouse=True)
-def people(db: None) -> None:
+def project(db: None, settings: Any) -> None:
+    """The pages of the project, and its people."""
+    settings.ROOT_URLCONF = "config.urls"
     for name in ("ada", "bob"):
         get_user_model().objects.create_user(name, password=PASSWORD, is_staff=True)
 

@@ -21,7 +21,8 @@ from django.contrib.auth.backends import ModelBackend
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
+
+from agui import clock
 
 ADDRESS_FACTOR = 10
 # A provider gives a customer a network of this size, with all addresses in it.
@@ -107,7 +108,7 @@ def _end(attempts: QuerySet[AccessAttempt], limit: int) -> datetime | None:
 def locked_out(request: HttpRequest, *credentials: Any) -> HttpResponse:
     """Answer an attempt above the limit with 429 and the time to wait."""
     until = Attempts().locked_until(request, getattr(request, "axes_credentials", None))
-    wait = until - timezone.now() if until else timedelta()
+    wait = until - clock.now() if until else timedelta()
     seconds = max(1, math.ceil(wait.total_seconds()))
     context = {"minutes": math.ceil(seconds / 60)}
     response = render(request, "registration/locked_out.html", context, status=429)
