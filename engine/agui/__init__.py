@@ -3,8 +3,7 @@
 It is yours to read. Releases bring newer ones: pyproject.toml has what it needs, and distribution/
 packs it, upgrades it, or puts its source into a project.
 
-A request passes through these rooms from the top to the bottom, and each room imports only rooms
-below it. Read them in this order:
+A request passes through these rooms from the top to the bottom. Each imports only rooms below it:
 
     server/     what surrounds the requests of a process
         asgi.py              the application, with its agents built at start
@@ -12,6 +11,7 @@ below it. Read them in this order:
         health.py            does the process live, is it ready
         logs.py              how a line of the log is written
         middleware.py        all middleware in one thread
+        sign_in.py           how often a sign-in may fail
         daphne_app.py        daphne for INSTALLED_APPS, imported by `runserver` alone
         versions.py          what a report of a mistake needs
     http/       who asks for what
