@@ -27,7 +27,6 @@ class Accounts:
 
     def __init__(self) -> None:
         self.who = "ada"
-        self.lifetime: int | None = LIFETIME
         self.clients: dict[str, OAuthClientInformationFull] = {}
         self.codes: dict[str, AuthorizationCode] = {}
         self.access: dict[str, AccessToken] = {}
@@ -68,7 +67,7 @@ class Accounts:
         about = {name: getattr(grant, name) for name in ("client_id", "scopes", "resource", "subject")}
         self.access[access] = AccessToken(token=access, **about)
         self.refresh[refresh] = RefreshToken(token=refresh, **about)
-        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=self.lifetime)
+        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=LIFETIME)
 
     async def load_access_token(self, token: str) -> AccessToken | None:
         return self.access.get(token)

@@ -3,14 +3,12 @@
 import asyncio
 import html
 import json
-import random
 import re
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
-from daily import at_night
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.test import AsyncClient
@@ -42,23 +40,6 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 @pytest.fixture(autouse=True)
 def mounted(settings: Any) -> None:
     serve_to_mcp(settings, make_shop()[0])
-
-
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_call_waits_is_approved_and_returns_its_result(user: Any, mode: str):
-    person = await person_of(user)
-    async with client_of(user, mode) as client:
-        waits, again = [await client.call_tool("wipe", {"what": "disk"}) for _ in range(2)]
-        about = waits.structured_content["approval"]
-        assert effects == []
-        await person.decide(await ClientQuestion.objects.aget(pk=about["id"]))
-        status = await client.call_tool("approval_status", {"id": about["id"]})
-    assert (waits.is_error, about["link"] in text_of(waits)) == (False, True)
-    assert again.structured_content == waits.structured_content
-    assert status.structured_content == {"wiped": "disk"}
-    assert effects == ["wiped disk 1"]
-    record = await AuditRecord.objects.aget()
-    assert (record.outcome, record.approved_by, record.via) == ("success", str(user.pk), "mcp: mcp")
 
 
 # --- What the page shows, and what a decision does
@@ -168,31 +149,18 @@ async def test_reading_changes_nothing_and_is_for_nobody_else(user: Any, other: 
 # --- Links, for clients that open them
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_client_opens_the_page_for_its_user(user: Any, mode: str):
+async def test_an_older_client_opens_the_page_for_its_user(user: Any):
     person = await person_of(user)
-    opened: list[Any] = []
-
-    def open_link(params: Any) -> types.ElicitResult:
-        opened.append(params.model_dump())
-        return types.ElicitResult(action="accept")
-
-    async with client_of(user, mode, open_link) as client:
-        if mode == "auto":
-            told = text_of(await client.call_tool("wipe", {"what": "disk"}))
-            [about] = opened
-        else:
-            with pytest.raises(MCPError) as asked:
-                await client.call_tool("wipe", {"what": "disk"})
-            assert asked.value.error.code == -32042
-            told = asked.value.error.message
-            [about] = asked.value.error.data["elicitations"]
+    async with client_of(user, "legacy", lambda _: types.ElicitResult(action="accept")) as client:
+        with pytest.raises(MCPError, match="Nothing was done") as asked:
+            await client.call_tool("wipe", {"what": "disk"})
         question = await ClientQuestion.objects.aget()
         await person.decide(question)
         done = await client.call_tool("wipe", {"what": "disk"})
+    assert asked.value.error.code == -32042
+    [about] = asked.value.error.data["elicitations"]
     assert about["url"].endswith(f"{PAGE}{question.pk}/")
     assert about["mode"] == "url"
-    assert "Nothing was done" in told, "opening the page approves nothing"
     assert done.structured_content == {"wiped": "disk"}
     assert effects == ["wiped disk 1"]
 
@@ -200,39 +168,33 @@ async def test_a_client_opens_the_page_for_its_user(user: Any, mode: str):
 # --- Decisions that count for nothing
 
 
-@pytest.mark.parametrize("times", [10, *at_night(100)])
-async def test_forged_posts_execute_nothing(user: Any, other: Any, clock: Any, times: int):
-    """Ten kinds of forgeries, a thousand of them at night."""
+async def test_forged_posts_execute_nothing(user: Any, other: Any, clock: Any):
     raw, person, stranger = await raw_of(user), await person_of(user), await person_of(other)
     question, second = await raw.waiting(), await raw.waiting("wipe", {"what": "disk"})
     path = f"{PAGE}{question.pk}/"
     fields = fields_of(await person.read(question))
     yes = {**fields, "do": "approve"}
     theirs = fields_of(await stranger.read(await (await raw_of(other)).waiting()))
-    chance = random.Random(39)  # noqa: S311 # no secret
     late = await raw.waiting("pay", {"amount": 99})
     await ClientQuestion.objects.filter(pk=late.pk).aupdate(expires_at=LONG_AGO)
-    for _ in range(times):
-        noise = "".join(chance.choices("0123456789abcdef", k=16))
-        forged: list[tuple[AsyncClient, str, dict[str, str]]] = [
-            (person.http, path, {"do": "approve", "shown": fields["shown"]}),
-            (person.http, path, {**yes, "csrfmiddlewaretoken": noise * 4}),
-            (person.http, path, {**yes, "shown": noise}),
-            (person.http, path, {**yes, "shown": version_of(second)}),
-            (person.http, path, {**yes, "do": chance.choice(["", "APPROVE", "yes", noise])}),
-            (person.http, f"{PAGE}{UUID(int=chance.getrandbits(128))}/", yes),
-            (person.http, f"{PAGE}{late.pk}/", {**yes, "shown": version_of(late)}),
-            (stranger.http, path, {**yes, "csrfmiddlewaretoken": theirs["csrfmiddlewaretoken"]}),
-            (AsyncClient(), path, yes),
-        ]
-        codes = [(await http.post(to, form)).status_code for http, to, form in forged]
-        codes.append((await raw.http.post(path, yes, headers=raw.token)).status_code)
-        assert codes == [403, 403, 409, 409, 400, 404, 409, 404, 401, 403]
+    forged: list[tuple[AsyncClient, str, dict[str, str]]] = [
+        (person.http, path, {"do": "approve", "shown": fields["shown"]}),
+        (person.http, path, {**yes, "csrfmiddlewaretoken": "x" * 64}),
+        (person.http, path, {**yes, "shown": "0" * 16}),
+        (person.http, path, {**yes, "shown": version_of(second)}),
+        *((person.http, path, {**yes, "do": do}) for do in ("", "APPROVE")),
+        (person.http, f"{PAGE}{UUID(int=1)}/", yes),
+        (person.http, f"{PAGE}{late.pk}/", {**yes, "shown": version_of(late)}),
+        (stranger.http, path, {**yes, "csrfmiddlewaretoken": theirs["csrfmiddlewaretoken"]}),
+        (AsyncClient(), path, yes),
+    ]
+    codes = [(await http.post(to, form)).status_code for http, to, form in forged]
+    codes.append((await raw.http.post(path, yes, headers=raw.token)).status_code)
+    assert codes == [403, 403, 409, 409, 400, 400, 404, 409, 404, 401, 403]
     assert effects == []
     assert {row.state async for row in ClientQuestion.objects.all()} == {"pending"}
     await person.decide(question)
-    replays = [await person.http.post(path, yes) for _ in range(times)]
-    assert {response.status_code for response in replays} == {409}
+    assert (await person.http.post(path, yes)).status_code == 409
     assert effects == ["paid 5 to Bo"]
 
 
@@ -368,16 +330,6 @@ async def test_a_change_of_the_key(user: Any, settings: Any):
     # The sessions that the old key has signed have ended, too.
     person = await person_of(user)
     assert "the site's keys have changed" in await person.read(third)
-
-
-async def test_a_value_of_another_row_is_not_read(user: Any):
-    raw, person = await raw_of(user), await person_of(user)
-    cheap, dear = await raw.waiting(arguments={"amount": 1}), await raw.waiting(arguments={"amount": 1000})
-    await person.read(dear)
-    await ClientQuestion.objects.filter(pk=cheap.pk).aupdate(arguments=dear.arguments)
-    await cheap.arefresh_from_db()
-    assert (await person.decide(cheap)).status_code == 409
-    assert effects == []
 
 
 @pytest.mark.parametrize("who", ["visitor", "user without the page"])

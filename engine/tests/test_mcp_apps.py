@@ -231,8 +231,6 @@ ALLOWED = {
         ({"resourceDomains": ["https://x.tiles.example; img-src https://a.tiles.example"]}, "'none'", "data: blob:"),
         ({"frameDomains": ["https://a.tiles.example"], "baseUriDomains": ["https://b.c"]}, "'none'", "data: blob:"),
         ({"connectDomains": "https://api.example.com", "resourceDomains": [None, 1, {}]}, "'none'", "data: blob:"),
-        ("https://api.example.com", "'none'", "data: blob:"),
-        ({"connectDomains": 5, "resourceDomains": True}, "'none'", "data: blob:"),
     ],
 )  # fmt: skip
 def test_network_is_what_the_server_declares_and_the_project_allows(declared: Any, connect: str, image: str):
@@ -269,14 +267,10 @@ def test_apps_need_the_part_that_shows_them(project: Project, monkeypatch: Any):
 @pytest.mark.parametrize(
     ("meta", "uri", "audiences"),
     [
-        (None, None, "app model"),
-        ({"ui": {"resourceUri": URI}}, URI, "app model"),
         ({"ui/resourceUri": URI}, URI, "app model"),
         ({"ui": {"resourceUri": "https://evil.example/"}}, None, "app model"),
         ({"ui": {"resourceUri": ["ui://x"]}}, None, "app model"),
         ({"ui": "ui://x"}, None, "app model"),
-        ({"ui": {"visibility": ["app"]}}, None, "app"),
-        ({"ui": {"visibility": ["model"]}}, None, "model"),
         ({"ui": {"visibility": []}}, None, ""),
     ],
 )

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 from collections.abc import AsyncIterator
 from enum import Enum
 from typing import Any, Literal
@@ -114,15 +113,6 @@ async def test_odd_characters_are_asked_about_and_answered(user: Any, mode: str)
     assert text_of(named) in ("a\x00b", "a\ufffdb")
 
 
-async def test_who_has_no_forms_is_asked_no_question(user: Any):
-    async with client_of(user, "legacy", None) as client:
-        waits = await client.call_tool("pay", {"amount": 5})
-        asked = await client.call_tool("book", {})
-    assert "Nothing was done" in text_of(waits)
-    assert "only be given in the chat" in text_of(asked)
-    assert (await ClientQuestion.objects.aget()).state == "pending"
-
-
 @pytest.mark.database
 async def test_an_answer_may_reach_another_process(user: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(forms, "_arrivals", MagicMock(get=lambda key: None))
@@ -184,23 +174,6 @@ async def test_of_answers_at_once_one_runs(user: Any):
     assert effects == ["paid 5 to Bo"]
 
 
-async def test_a_thousand_forged_states_run_nothing(user: Any):
-    raw = await raw_of(user, FORMS)
-    chance = random.Random(39)  # noqa: S311 # no secret
-    state = await asked(raw)
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
-    forged = {state + "A", state[:-1], state.upper(), str((await ClientQuestion.objects.aget()).pk)}
-    while len(forged) < 1000:
-        at = chance.randrange(len(state))
-        forged |= {state[:at] + chance.choice(letters) + state[at + chance.randrange(2) :]} - {state}
-    for sent in forged:
-        answer = await raw.call(requestState=sent, inputResponses=YES)
-        assert answer.get("error", {}).get("data") == {"reason": "invalid_request_state"}, (sent, answer)
-    assert effects == []
-    assert (await ClientQuestion.objects.aget()).state == "open"
-    assert not await AuditRecord.objects.aexists()
-
-
 # --- Forms
 
 
@@ -223,7 +196,6 @@ class Color(Enum):
 
 class Painting(BaseModel):
     color: Color
-    size: Literal["big", "small"] = "big"
     tags: list[Literal["a", "b"]] = []
 
 
@@ -402,17 +374,13 @@ async def test_who_has_too_many_tasks_waits_as_others_do(caller: Caller, monkeyp
     assert text_of(await second) == "at last"
 
 
-async def test_a_result_is_encrypted_and_kept_for_a_day(caller: Caller, monkeypatch: Any, clock: Any):
+async def test_a_result_is_encrypted_and_only_kept_if_it_is_small(caller: Caller, monkeypatch: Any):
     monkeypatch.setattr(approvals, "MAX_RESULT_BYTES", 1000)
     giant = await caller.settled(await caller.task("last", text="x" * 2000))
     assert text_of(giant["result"]) == "The result is too large to be kept."
     caller.held.opened.clear()
     assert text_of((await caller.settled(await caller.task("last")))["result"]) == "at last"
     assert not [row async for row in ClientTask.objects.all() if "at last" in row.result]
-    clock.advance(23 * 3600)
-    assert not await ClientTask.outdated().aexists()
-    clock.advance(2 * 3600)
-    assert await ClientTask.outdated().acount() == 2
 
 
 async def test_a_result_that_can_not_be_kept_is_logged(caller: Caller, monkeypatch: Any, caplog: Any):

@@ -8,12 +8,9 @@ import pytest
 pytest.importorskip("fastmcp")
 
 from asgiref.sync import sync_to_async
-from django.contrib import admin
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
 from django.test import Client as Browser
-from django.urls import path
 from mcp.server.mcpserver import MCPServer
 from mcp.types import Tool, ToolAnnotations
 from pytest_django.asserts import assertContains, assertNotContains
@@ -23,7 +20,7 @@ from agui.contrib.mcp.models import RemoteAccount, RemoteClient, RemoteTool
 from agui.contrib.mcp.servers import Server
 from agui.models import AuditRecord
 from agui.testing import call, say
-from tests import urls
+from tests.conftest import create_user
 from tests.connecting import Project, http_server
 from tests.mcp_server import READ_ONLY
 
@@ -105,21 +102,15 @@ def test_command_lists_and_accepts(transactional_db: None):
         call_command("accept_mcp_tools", "shop", stdout=out)
 
 
-urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
-
-
 @pytest.mark.parametrize("may", [True, False])
-def test_admin_accepts(user: Any, settings: Any, may: bool):
-    settings.ROOT_URLCONF = __name__
+def test_admin_accepts(transactional_db: None, settings: Any, may: bool):
+    settings.ROOT_URLCONF = "tests.admin_urls"
     choose(tool())
     choose(tool(description="Other <b>words</b>."))
     waiting = RemoteTool.objects.get(accepted_at=None)
-    user.is_staff = True
-    user.save()
-    wanted = ["view_remotetool", *(["change_remotetool"] if may else [])]
-    user.user_permissions.set(Permission.objects.filter(codename__in=wanted))
+    permissions = ["view_remotetool", *(["change_remotetool"] if may else [])]
     browser = Browser()
-    browser.force_login(user)
+    browser.force_login(create_user("operator", *permissions, is_staff=True))
     shown = browser.get(f"/admin/agui_mcp/remotetool/{waiting.pk}/change/")
     assertContains(shown, "Other &lt;b&gt;words&lt;/b&gt;.")
     form = {"action": "accept", "_selected_action": [waiting.pk]}
@@ -128,14 +119,13 @@ def test_admin_accepts(user: Any, settings: Any, may: bool):
     assert LogEntry.objects.count() == int(may)
 
 
-def test_admin_shows_no_secrets(user: Any, settings: Any, admin_client: Browser):
-    settings.ROOT_URLCONF = __name__
+def test_admin_shows_no_secrets(user: Any, chief: Browser):
     sealed = {"tokens": "sealed-1", "attempt": "sealed-2", "state": "sealed-3"}
     account = RemoteAccount.objects.create(user=user, server="shop", **sealed)
     client = RemoteClient.objects.create(server="shop", redirect_uri="https://us.example/", registration="sealed-4")
     for name, row in (("remoteaccount", account), ("remoteclient", client)):
         for page in ("", f"{row.pk}/change/", f"{row.pk}/delete/"):
-            assertNotContains(admin_client.get(f"/admin/agui_mcp/{name}/{page}"), "sealed-")
+            assertNotContains(chief.get(f"/admin/agui_mcp/{name}/{page}"), "sealed-")
 
 
 async def test_model_does_not_read_a_changed_definition_and_the_audit_trail_says_so(

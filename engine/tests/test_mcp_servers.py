@@ -111,17 +111,6 @@ async def test_a_server_is_started_once_for_all_runs_and_ends_with_the_project(p
         os.kill(process, 0)
 
 
-async def test_a_tool_that_is_new_is_found(project: Project, monkeypatch: Any):
-    monkeypatch.setattr(connections, "FAR_SECONDS", 0.0)
-    server = mcp_server.build_server()
-    project.set(PIN="off")
-    async with http_server(server=server) as url:
-        project.configure(one={"url": url})
-        assert (await project.call("one_add", a=1, b=1)).content == "2"
-        server.add_tool(lambda: "grown", "grown", description="Answer.", annotations=mcp_server.READ_ONLY)
-        assert (await project.call("one_grown")).content == "grown"
-
-
 async def test_of_two_tools_with_one_name_the_first_is_kept(project: Project):
     first, second = MCPServer("first"), MCPServer("second")
     first.add_tool(lambda: "first", "b_c", description="Answer.", annotations=mcp_server.READ_ONLY)
@@ -437,17 +426,14 @@ WRONG_SERVERS: list[tuple[Any, str]] = [
     ({}, """'a': it needs either a "command" to start, or a "url\""""),
     ({"command": "x", "url": "http://a/"}, "it needs either"),
     ({"url": "ftp://a/secret"}, "'a': 'url'"),
-    ({"command": "x", "args": "secret"}, "'a': 'args'"),
     ({"command": "x", "env": {"K": 1}}, "'a': 'env'"),
     ({"url": "http://a/", "headers": {"K": "secret\n"}}, "header 'K'"),
     ({"url": "http://a/", "headers": {"K k": "x"}}, "header 'K k'"),
     ({"url": "http://${NOT_SET_AT_ALL}/"}, "environment variable NOT_SET_AT_ALL: set it"),
-    ({"url": "http://a/", "type": "secret"}, "'a': 'type'"),
     ({"command": "x", "auth": "oauth"}, '"auth" is for a "url"'),
     (OAUTH | {"url": "http://a.example/"}, "begins with https"),
     (OAUTH | {"url": "https://x@a.example/"}, '"auth" is for a "url"'),
     (OAUTH | {"type": "sse"}, '"auth" is for a "url"'),
-    (OAUTH | {"auth": "secret"}, "'auth'"),
     (OAUTH | {"oauth": {"clientSecret": "secret"}}, "'oauth'"),
 ]
 

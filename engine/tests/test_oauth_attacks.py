@@ -157,15 +157,7 @@ async def test_editor_may_choose_its_port_only(host: Host, user: Any):
     assert (await Host(user, "intranet", "http://intranet.example/cb").ask()).status_code == 400
 
 
-# --- Codes: injection (test_oauth_families.py has replay and refresh tokens)
-
-
-async def test_code_is_that_of_who_gave_it(host: Host, other: Any):
-    """Who injects the code of their own account into another's host acts as themselves."""
-    mine = Host(other)
-    mine.verifier, mine.asks = host.verifier, host.asks
-    tokens = (await host.redeem(await mine.get_code())).json()
-    assert text_of(await host.call("whoami", token=tokens["access_token"])) == "bob"
+# --- Codes (test_oauth_families.py has injection, replay and refresh tokens)
 
 
 async def test_codes_and_refresh_tokens_end_if_nobody_uses_them(host: Host):
