@@ -167,11 +167,11 @@ class Client:
         """What the agent keeps of a thread."""
         return self.read(f"/agent/threads/{thread_id}/")
 
-    def login(self, username: str, password: str) -> None:
-        self.fetch("GET", "/accounts/login/")
+    def login(self, username: str, password: str, path: str = "/accounts/login/") -> None:
+        self.fetch("GET", path)
         form = {"username": username, "password": password, "csrfmiddlewaretoken": self.cookies["csrftoken"]}
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        status, text = self.fetch("POST", "/accounts/login/", urlencode(form), headers)
+        status, text = self.fetch("POST", path, urlencode(form), headers)
         assert status == 302, text
 
     def run(self, text: str, *, headers: dict[str, str] | None = None, **changes: Any) -> list[dict]:

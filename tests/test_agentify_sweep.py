@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, furnish_project, make_environment
 from postgresql import PostgreSQL
-from projects import program, replace
+from projects import replace
+from test_agentify import add_app, run
 
 pytestmark = [pytest.mark.engine, pytest.mark.nightly]
 SWEEP = ROOT / "tests/agentify_sweep"
@@ -61,11 +62,6 @@ REFUSED = {
 MOST_SKIPPED = 180
 
 
-def run(project: Path, name: str, *arguments: str | Path, **settings: str) -> str:
-    done = program(project, name, *arguments, **settings)
-    return done.stdout + done.stderr
-
-
 def write_tools(project: Path, *packages: str, **settings: str) -> tuple[Counter[str], set[str]]:
     """Agentify all models of packages. How many models each of them has, and which were refused."""
     (project / "assistant/tests/test_sweep.py").write_text((SWEEP / "sweep_calls.py").read_text())
@@ -111,11 +107,7 @@ def test_tools_of_other_apps(bake, rendered: dict[str, Path]):
 
 def test_tools_of_a_zoo(bake_furnished, postgresql_server: PostgreSQL):
     project = bake_furnished(project_slug="zoo_keeping")
-    for folder in (project / "zoo", project / "zoo/migrations"):
-        folder.mkdir()
-        (folder / "__init__.py").touch()
-    shutil.copy(SWEEP / "models.py", project / "zoo")
-    replace(project / "config/settings.py", '    "users",\n', '    "users",\n    "zoo",\n', count=1)
+    add_app(project, "zoo", (SWEEP / "models.py").read_text())
     settings = {"DATABASE_URL": postgresql_server.create("zoo"), "DJANGO_SETTINGS_MODULE": "config.settings"}
     models, refused = write_tools(project, "zoo", **settings)
     assert (models["zoo"], refused) == (6, set())

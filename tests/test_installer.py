@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from urllib.parse import urlencode
 
 import guide
 import pytest
 from conftest import ENGINE, ROOT, with_engine
 from daily import at_night, rows_at_night
 from projects import append, commit, execute, git, program, replace
-from servers import Client, events, free_port, is_listening, manage, project_environment, run_input, text_of, wait_until
+from servers import Client, events, free_port, manage, run_input, running, text_of
 
 sys.path.append(str(ROOT))
 from installer import name_lists, python_files, source
@@ -98,16 +97,6 @@ dependencies = [
     "jsonschema>=4.23",
 ]
 """
-POETRY_TOML = """[tool.poetry]
-name = "shop"
-
-[tool.poetry.dependencies]
-python = "^3.11"
-django = ">=5.2" # the framework
-
-[tool.poetry.group.dev.dependencies]
-ruff = "*"
-"""
 
 
 # --- Projects
@@ -179,7 +168,7 @@ def source_layout(project: Path) -> Path:
         (project / name).rename(project / "src" / name)
     replace(project / "src/shop/settings.py", f"INSTALLED_APPS = {APPS}", f"INSTALLED_APPS = list({APPS.strip()})\n")
     replace(project / "src/shop/urls.py", "urlpatterns = [", "urlpatterns = list()\nurlpatterns += [")
-    (project / "pyproject.toml").write_text(POETRY_TOML)
+    (project / "pyproject.toml").write_text(PROJECT_TOML)
     return project
 
 
@@ -525,19 +514,10 @@ def test_the_users_list_of_parts_is_edited(shop):
 @contextmanager
 def served(project: Path) -> Iterator[Client]:
     """The project's own `runserver`, and a visitor."""
-    port, log = free_port(), project / "server.log"
+    port = free_port()
     command = [project / ".venv/bin/python", "manage.py", "runserver", f"127.0.0.1:{port}", "--noreload"]
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            command, cwd=project, env=project_environment(), stdout=stream, stderr=stream, stdin=subprocess.DEVNULL
-        )
-    try:
-        wait_until(lambda: process.poll() is not None or is_listening(port), failure_message=log.read_text)
-        assert process.poll() is None, log.read_text()
+    with running(command, port, project / "server.log", project):
         yield Client(port)
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
 
 
 def create_superuser(project: Path, *answers: str) -> None:
@@ -550,11 +530,8 @@ def sign_in(client: Client, name: str) -> None:
     """By the form to which the assistant's page sends its visitor."""
     with client.open("GET", "/assistant/") as response:
         address = response.headers["Location"]
-    client.fetch("GET", address)
-    form = {"username": name, "password": PASSWORD, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
-    headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    with client.open("POST", address, urlencode(form), headers) as response:
-        assert (response.status, response.headers["Location"]) == (302, "/assistant/")
+    assert address == "/admin/login/?next=/assistant/"
+    client.login(name, PASSWORD, address)
 
 
 def ask(client: Client, text: str, **changes: object) -> list[dict]:
@@ -695,39 +672,23 @@ def test_the_guide_leads_to_an_approved_change_and_back(template: Path, tmp_path
 
 
 SETTINGS = "shop/settings.py"
-
-
-def changed(files: dict[str, str], *edits: tuple[str, str, str]) -> Callable[[Path], None]:
-    """Write files, and put other text in the place of what stands in some."""
-
-    def change(project: Path) -> None:
-        for name, text in files.items():
-            (project / name).parent.mkdir(parents=True, exist_ok=True)
-            (project / name).write_text(text)
-        for name, before, after in edits:
-            replace(project / name, before, after)
-
-    return change
-
-
-def with_app(name: str) -> tuple[str, str, str]:
-    return SETTINGS, "INSTALLED_APPS = [", f"INSTALLED_APPS = [\n    '{name}',"
-
-
 OLD_DJANGO = {
     "django/__init__.py": "VERSION = (4, 2)\n",
     "django/core/__init__.py": "",
     "django/core/management.py": "class ManagementUtility: pass\n",
 }
-OWN_LABEL = "from django.apps import AppConfig\n\n\nclass Help(AppConfig):\n    name, label = 'help', 'assistant'\n"
+OTHER_APP = {
+    SETTINGS: ("INSTALLED_APPS = [", "INSTALLED_APPS = ['help.apps.Help', "),
+    "help/apps.py": "from django.apps import AppConfig\nclass Help(AppConfig): name, label = 'help', 'assistant'\n",
+}
 OWN_PAGE = "    path('assistant/', admin.site.urls),\n    path('admin/'"
-TAKEN_BACK = "from .settings import *\n\nINSTALLED_APPS = [name for name in INSTALLED_APPS if name != 'agui']\n"
+OTHER_SETTINGS = {
+    "manage.py": ("shop.settings", "shop.main"),
+    "shop/main.py": "from .settings import *\n\nINSTALLED_APPS = [name for name in INSTALLED_APPS if name != 'agui']\n",
+}
+WITHOUT_STATIC_FILES = {SETTINGS: ("    'django.contrib.staticfiles',\n", "")}
 # As django-configurations asks of a manage.py.
 OF_A_CLASS = "    os.environ.setdefault('DJANGO_CONFIGURATION', 'Dev')\n    os.environ"
-
-
-def link(name: str) -> Callable[[Path], None]:
-    return lambda project: (project / name).symlink_to("../elsewhere")
 
 
 def users_elsewhere(project: Path) -> None:
@@ -759,42 +720,26 @@ def part_taken_back(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "sentence", "options"),
+    ("change", "sentence", "options"),
     [
         (lambda project: (project / "manage.py").unlink(), "has no manage.py", []),
-        (changed({}, with_app("nowhere")), "No module named 'nowhere'", []),
-        (changed({"assistant/views.py": ""}), "assistant exists already", []),
-        (changed({}, ("shop/urls.py", "    path('admin/'", OWN_PAGE)), "has a page at /assistant/ already", []),
-        (
-            changed({"shop/main.py": TAKEN_BACK}, ("manage.py", "shop.settings", "shop.main")),
-            "take 'agui' out of INSTALLED_APPS again",
-            [],
-        ),
-        (changed({}, (SETTINGS, "USE_TZ = True", "USE_TZ = False")), "Set USE_TZ = True. ", []),
-        (link("vendor"), "vendor/ is a link to ", []),
+        ({SETTINGS: ("INSTALLED_APPS = [", "INSTALLED_APPS = ['nowhere', ")}, "No module named 'nowhere'", []),
+        ({"assistant/views.py": ""}, "assistant exists already", []),
+        ({"shop/urls.py": ("    path('admin/'", OWN_PAGE)}, "has a page at /assistant/ already", []),
+        (OTHER_SETTINGS, "take 'agui' out of INSTALLED_APPS again", []),
+        ({SETTINGS: ("USE_TZ = True", "USE_TZ = False")}, "Set USE_TZ = True. ", []),
+        (lambda project: (project / "vendor").symlink_to("../elsewhere"), "vendor/ is a link to ", []),
         (package_elsewhere, "/elsewhere, which is not in the project.", ["--parts", "standard"]),
         *rows_at_night(
-            (link("assistant"), "assistant/ is a link to ", []),
+            (lambda project: (project / "assistant").symlink_to("../elsewhere"), "assistant/ is a link to ", []),
             (users_elsewhere, "over ['default', 'people']. Route conversations", []),
-            (changed({}, (SETTINGS, f"{APPS.strip()[:-1]}", f"{APPS.strip()[:-1]}    'daphne',\n")), "(agui.E001)", []),
-            (changed(OLD_DJANGO), "runs on Django 4.2, and the agent needs 5.2 or 6.", []),
-            (
-                changed({"help/apps.py": OWN_LABEL}, with_app("help.apps.Help")),
-                "an application 'assistant' of its own",
-                [],
-            ),
-            (
-                changed({}, (SETTINGS, "    'django.contrib.staticfiles',\n", "")),
-                "needs 'django.contrib.staticfiles' in INSTALLED_APPS",
-                [],
-            ),
-            (changed({"shop/asgi.py": "application = None\n"}), "does not import get_asgi_application", []),
-            (
-                changed({}, ("manage.py", "    os.environ", OF_A_CLASS)),
-                "settings are the class 'Dev' (django-configurations)",
-                [],
-            ),
-            (changed({source.wheel()[0]: "mine"}), "exists already", []),
+            ({SETTINGS: (APPS.strip()[:-1], f"{APPS.strip()[:-1]}    'daphne',\n")}, "(agui.E001)", []),
+            (OLD_DJANGO, "runs on Django 4.2, and the agent needs 5.2 or 6.", []),
+            (OTHER_APP, "an application 'assistant' of its own", []),
+            (WITHOUT_STATIC_FILES, "needs 'django.contrib.staticfiles' in INSTALLED_APPS", []),
+            ({"shop/asgi.py": "application = None\n"}, "does not import get_asgi_application", []),
+            ({"manage.py": ("    os.environ", OF_A_CLASS)}, "settings are the class 'Dev' (django-configurations)", []),
+            ({source.wheel()[0]: "mine"}, "exists already", []),
             (installed, "Remove the agent, and install it again", ["--engine", "source"]),
             (changed_source, "agui was changed since the installation: an upgrade would lose that.", []),
             (part_in_use, "assistant/tests/test_tools_group.py uses the part 'agentify': ", ["--parts", "mcp"]),
@@ -802,8 +747,17 @@ def part_taken_back(project: Path) -> None:
         ),
     ],
 )
-def test_a_project_that_does_not_fit_is_left_alone(shop, spoil, sentence, options):
-    spoil(shop)
+def test_a_project_that_does_not_fit_is_left_alone(shop, change, sentence, options):
+    """A change is a function, or the files that it writes and what it replaces in some."""
+    if callable(change):
+        change(shop)
+        change = {}
+    for name, text in change.items():
+        if isinstance(text, tuple):
+            replace(shop / name, *text)
+        else:
+            (shop / name).parent.mkdir(parents=True, exist_ok=True)
+            (shop / name).write_text(text)
     commit(shop)
     said = refusal(shop, *options)
     assert said.startswith("Nothing was changed. ")

@@ -71,26 +71,31 @@ def names_of(node: ast.stmt) -> list[str]:
     return []
 
 
-def describe(module: str, name: str) -> Iterator[str]:
-    """The signature of a name, wherever it is defined."""
+def origin(module: str, name: str) -> str:
+    """The module that defines a name which another one may only import."""
     if module in ("agui", "agui.contrib.client"):  # They import what they export on first use.
         source = assigned(module, "_MODULES")[name]
         module = f"{module}.{source}" if path_of(f"{module}.{source}") else source
+    for node in tree_of(module).body if path_of(module) else ():
+        if isinstance(node, ast.ImportFrom) and name in names_of(node):
+            return origin(str(node.module), name)
+    return module
+
+
+def describe(module: str, name: str) -> Iterator[str]:
+    """The signature of a name, wherever it is defined."""
+    module = origin(module, name)
     if not path_of(module):
         yield f"from {module}"
         return
     found = [node for node in tree_of(module).body if name in names_of(node)]
     assert found, f"{module} has no {name}"
     for node in found:
-        if isinstance(node, ast.ImportFrom):
-            yield from describe(str(node.module), name)
-        elif isinstance(node, ast.ClassDef):
-            members = [one for one in node.body if all(map(PUBLIC.fullmatch, names_of(one) or ["_"]))]
-            yield from header(node)
-            for member in members:
+        members = node.body if isinstance(node, ast.ClassDef) else []
+        yield from header(node)
+        for member in members:
+            if all(map(PUBLIC.fullmatch, names_of(member) or ["_"])):
                 yield from (f"    {line}" for line in header(member))
-        else:
-            yield from header(node)
 
 
 def header(node: ast.stmt) -> list[str]:

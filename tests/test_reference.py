@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from conftest import MANUAL
-from test_public_names import PUBLIC, assigned, header, names_of, path_of, tree_of
+from test_public_names import PUBLIC, assigned, header, names_of, origin, path_of, tree_of
 
 PAGE = MANUAL / "reference.md"
 MARK = "<!-- Above is what the code says. -->"
@@ -23,17 +23,12 @@ OF_PARTS = {"agui.contrib.attachments.testing.attach", "agui.contrib.client.AGUI
 def find(name: str) -> tuple[str, ast.stmt | None, str]:
     """The module that defines a public name, the statement, and the text below it; None for another package's."""
     module, _, own = name.rpartition(".")
-    while True:
-        if module in ("agui", "agui.contrib.client"):
-            source = assigned(module, "_MODULES")[own]
-            module = f"{module}.{source}" if path_of(f"{module}.{source}") else source
-        if not path_of(module):
-            return module, None, ""
-        body = tree_of(module).body
-        [(index, node)] = [(index, node) for index, node in enumerate(body) if own in names_of(node)]
-        if not isinstance(node, ast.ImportFrom):
-            return module, node, text_after(body, index)
-        module = str(node.module)
+    module = origin(module, own)
+    if not path_of(module):
+        return module, None, ""
+    body = tree_of(module).body
+    [(index, node)] = [(index, node) for index, node in enumerate(body) if own in names_of(node)]
+    return module, node, text_after(body, index)
 
 
 def text_after(body: list[ast.stmt], index: int) -> str:

@@ -28,17 +28,13 @@ def project(bake_to_serve) -> Path:
     assert 'with agent="agui"' in said
     startagent(path, "accounts_payable")
     replace(path / "config/settings.py", '    "billing",\n', '    "billing",\n    "accounts_payable",\n')
-    mount(path, "accounts_payable")
+    route = '    path("accounts_payable/", include("accounts_payable.urls")),\n'
+    replace(path / "config/urls.py", '    path("admin/"', f'{route}    path("admin/"')
     return path
 
 
 def startagent(project: Path, *arguments: str, status: int = 0) -> str:
     return run(project, "python", "manage.py", "startagent", *arguments, status=status)
-
-
-def mount(project: Path, name: str) -> None:
-    route = f'    path("{name}/", include("{name}.urls")),\n'
-    replace(project / "config/urls.py", '    path("admin/"', f'{route}    path("admin/"')
 
 
 @pytest.mark.nightly

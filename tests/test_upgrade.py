@@ -154,18 +154,6 @@ def test_the_rest_follows_an_upgrade_of_the_package(created: Path, shell, tmp_pa
 
 
 @pytest.mark.nightly
-def test_patched_engine_is_merged_where_both_have_changed_other_lines(created: Path, shell):
-    conf = created / "agui/conf.py"
-    title, _, rest = conf.read_text().partition("\n")
-    conf.write_text(f"{title}\n# patched\n{rest}")
-    commit(created)
-    shell(UPDATE, created, "v2")
-    assert "# patched\n" in conf.read_text()
-    assert conf.read_text().endswith("# of v2\n")
-    assert conflicts(created) == []
-
-
-@pytest.mark.nightly
 def test_same_lines_changed_on_both_sides_are_told(created: Path, shell):
     append(created / "agui/conf.py", "\n# patched\n")
     commit(created)
@@ -173,11 +161,3 @@ def test_same_lines_changed_on_both_sides_are_told(created: Path, shell):
     assert conflicts(created) == ["agui/conf.py"]
     assert "UU agui/conf.py" in git(created, "status", "--short")
     assert (created / "agui/added.py").exists()
-
-
-@pytest.mark.nightly
-def test_upgrade_of_uncommitted_work_is_refused(created: Path, shell):
-    (created / "assistant/tools.py").write_text("# mine\n")
-    before = without_git(created)
-    shell(UPDATE, created, "v2", status=1)
-    assert without_git(created) == before

@@ -16,7 +16,7 @@ from django.test.utils import isolate_apps
 
 from agui.contrib.agentify import forms
 from agui.contrib.agentify.describe import describe
-from agui.contrib.agentify.names import name_of, names_of
+from agui.contrib.agentify.names import names_of
 from agui.contrib.agentify.refusal import Refused
 from agui.contrib.agentify.secrets import has_secret_key, is_secret_name
 from agui.contrib.agentify.write_tests import write_tests
@@ -390,13 +390,6 @@ def test_methods_are_tools_only_if_they_are_named():
 
 
 # --- What is written
-
-
-def test_name_that_is_taken_is_told_with_the_reason():
-    thing = model("Rental", user=key(User))
-    assert name_of(thing, lambda names: "") == ("rental", "")
-    taken = {"rental": "the assistant has a tool 'create_rental' already"}
-    assert name_of(thing, lambda names: taken.get(names.singular, "")) == ("users_rental", taken["rental"])
 
 
 @pytest.mark.parametrize("name", ["user", "or_skip", "order"])

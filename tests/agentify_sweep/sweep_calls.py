@@ -130,11 +130,9 @@ def test_rows_of_another_user_are_never_accepted():
 def fill_in(row: Any, name: str, value: str) -> None:
     """Store a text in a field of a row, past what the app would store there."""
     field = row._meta.get_field(name)
-    limit = getattr(field, "max_length", None)
-    if field.get_internal_type() == "JSONField":
-        type(row)._base_manager.filter(pk=row.pk).update(**{name: {"text": value}})
-    else:
-        type(row)._base_manager.filter(pk=row.pk).update(**{name: value[:limit]})
+    is_json = field.get_internal_type() == "JSONField"
+    stored = {"text": value} if is_json else value[: getattr(field, "max_length", None)]
+    type(row)._base_manager.filter(pk=row.pk).update(**{name: stored})
 
 
 @pytest.mark.django_db
