@@ -17,7 +17,7 @@ from cache import cached
 from cookiecutter.main import cookiecutter
 from packaging.requirements import Requirement
 from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
-from projects import commit, execute
+from projects import append, commit, execute, replace
 from redis_server import RedisServer
 from servers import PRODUCTION, LiveProject, manage, serve
 
@@ -315,11 +315,10 @@ def live_project(bake_to_serve: Callable[..., Path]) -> Iterator[LiveProject]:
 def site(bake_to_serve: Callable[..., Path]) -> Iterator[LiveProject]:
     """The same as in production, for browsers: its static files are bundled, a fifth of the requests of each page."""
     project = bake_to_serve("site")
-    settings = project / "config/settings.py"
     # There is no https on the loopback interface.
-    settings.write_text(f"{settings.read_text()}\nSESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = False\n")
+    append(project / "config/settings.py", "\nSESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = False\n")
     production = "".join(f"{name}={value}\n" for name, value in PRODUCTION.items())
-    (project / ".env").write_text((project / ".env").read_text().replace("DEBUG=1\n", production))
+    replace(project / ".env", "DEBUG=1\n", production)
     manage(project, "collectstatic", "--noinput", "--verbosity", "0")
     with serve(project) as live:
         yield live

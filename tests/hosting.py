@@ -7,28 +7,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from pages import Browser, Frame, Page, drawn, expect, finished, say
+from pages import Browser, Page, drawn, expect, finished, say
+from playwright.sync_api import Frame
 from servers import LiveProject, serve, wait_until
 
-MODEL = """
-from pydantic_ai.models.function import DeltaToolCall, FunctionModel
-
-
-async def answer(messages, info):
-    last = messages[-1].parts[-1]
-    if last.part_kind == "tool-return":
-        yield "Here they are."
-    elif last.content == "Show my orders":
-        yield {0: DeltaToolCall("shop_orders", '{"customer": "Ada"}', tool_call_id=f"c{len(messages)}")}
-    elif last.content in {tool.name for tool in info.function_tools}:
-        yield {0: DeltaToolCall(last.content, "{}", tool_call_id=f"c{len(messages)}")}
-    else:
-        yield f"I read: {last.content!r}"
-
-
-model = FunctionModel(stream_function=answer)
-"""
 ALLOWED, DECLARED = "https://api.example.com", "https://declared.example"
+# How the script of an app speaks to the page.
+SPEECH = """
+const waiting = {}; let count = 0;
+window.ask = (method, params = {}) => new Promise((resolve) => {
+  waiting[(count += 1)] = resolve;
+  setTimeout(resolve, 60_000, "no answer"); // only to end a hang
+  parent.postMessage({ jsonrpc: "2.0", id: count, method, params }, "*");
+});
+window.tell = (method, params = {}) => parent.postMessage({ jsonrpc: "2.0", method, params }, "*");
+window.attempt = async (action) => {
+  try { return String(await action()); } catch (error) { return error.name; }
+};
+"""
 # This app speaks the protocol, and lets a test try anything. Its own policy would allow everything.
 APP = """<!doctype html>
 <html><head>
@@ -37,21 +33,13 @@ APP = """<!doctype html>
 </head><body>
 <h1>Orders</h1><p id="told"></p><button onclick="window.pressed = true">Press</button>
 <script>
-const waiting = {}; let count = 0; window.heard = [];
-window.ask = (method, params = {}) => new Promise((resolve) => {
-  waiting[(count += 1)] = resolve;
-  setTimeout(resolve, 60_000, "no answer"); // only to end a hang
-  parent.postMessage({ jsonrpc: "2.0", id: count, method, params }, "*");
-});
-window.tell = (method, params = {}) => parent.postMessage({ jsonrpc: "2.0", method, params }, "*");
+SPEECH
+window.heard = [];
 window.add = (markup) => {
   // Scripts of markup run only if it is made so.
   const range = document.createRange();
   range.selectNode(document.body);
   document.body.append(range.createContextualFragment(markup));
-};
-window.attempt = async (action) => {
-  try { return String(await action()); } catch (error) { return error.name; }
 };
 addEventListener("message", ({ data }) => {
   if (data.method) heard.push(data);
@@ -65,13 +53,14 @@ window.ready = ask("ui/initialize").then((answer) => {
   window.host = JSON.parse(answer);
   tell("ui/notifications/initialized");
 });
-</script></body></html>"""
+</script></body></html>""".replace("SPEECH", SPEECH)
 
 
 @contextmanager
 def hosting_apps(project: LiveProject) -> Iterator[LiveProject]:
     """Serve a project that is connected with the server of engine/tests/app_server.py."""
-    (project.path / "hosted.py").write_text(MODEL)
+    shutil.copy(Path(__file__).with_name("page_model.py"), project.path / "hosted.py")
+    (project.path / "hosted.gate").touch()
     shutil.copy(Path(__file__).parents[1] / "engine/tests/app_server.py", project.path / "app_server.py")
     (project.path / "app.html").write_text(APP)
     about = {"APP_HTML": str(project.path / "app.html")}
@@ -118,7 +107,7 @@ def app_of(page: Page) -> Frame:
 
 
 def shown(page: Page) -> Frame:
-    say(page, "Show my orders")
+    say(page, json.dumps([("shop_orders", {"customer": "Ada"})]))
     finished(page)
     return app_of(page)
 

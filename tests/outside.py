@@ -4,15 +4,28 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from dataclasses import dataclass, field
+
+from servers import Quiet, answering
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: "Outside"
+@dataclass
+class Outside:
+    """The requests and datagrams that have come from a browser."""
 
+    url: str
+    paths: list[str] = field(default_factory=list)
+    datagrams: int = 0
+
+    def receive_datagrams(self, udp: socket.socket) -> None:
+        with suppress(OSError):
+            while udp.recv(65536):
+                self.datagrams += 1
+
+
+class Handler(Quiet):
     def do_GET(self) -> None:
-        self.server.paths.append(self.path)
+        self.server.outside.paths.append(self.path)
         self.send_response(200)
         self.send_header("Content-Type", "text/javascript" if "script" in self.path else "text/html")
         self.send_header("Access-Control-Allow-Origin", "*")
@@ -21,37 +34,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_POST = do_GET
 
-    def log_message(self, *args: Any) -> None:
-        """Print nothing."""
-
-
-class Outside(ThreadingHTTPServer):
-    """The requests and datagrams that have come from a browser."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.paths: list[str] = []
-        self.datagrams = 0
-        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.udp.bind(self.server_address)  # The same number as for TCP.
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def receive_datagrams(self) -> None:
-        with suppress(OSError):
-            while self.udp.recv(65536):
-                self.datagrams += 1
-
 
 @contextmanager
 def listening() -> Iterator[Outside]:
-    with Outside() as outside:
-        for work in (outside.serve_forever, outside.receive_datagrams):
-            threading.Thread(target=work, daemon=True).start()
-        yield outside
-        outside.shutdown()
-        outside.udp.close()
+    with answering(Handler) as server, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind(server.server_address)  # The same number as for TCP.
+        server.outside = Outside(server.url)
+        threading.Thread(target=server.outside.receive_datagrams, args=(udp,), daemon=True).start()
+        yield server.outside

@@ -68,8 +68,8 @@ def answer(paragraphs: int = 4) -> list[str]:
     return re.findall(r"\s*\S{1,5}|\s+$", "".join(one.format(n=number) for number in range(paragraphs)))
 
 
-def open_thread(page: Page, count: int) -> dict[str, float]:
-    """Open a stored thread of so many messages: what that took the main thread, in milliseconds."""
+def keep_long_thread(page: Page, count: int) -> None:
+    """Let the server have a thread "long" of so many messages."""
     text = "".join(answer(1))
     messages = [
         {"id": f"m{number}", "role": "user", "content": f"Question {number}"}
@@ -79,6 +79,11 @@ def open_thread(page: Page, count: int) -> dict[str, float]:
     ]
     thread = {"messages": messages, "state": {}, "pending": [], "running": False}
     page.route("**/agent/threads/long/", lambda route: route.fulfill(json=thread))
+
+
+def open_thread(page: Page, count: int) -> dict[str, float]:
+    """Open a stored thread of so many messages: what that took the main thread, in milliseconds."""
+    keep_long_thread(page, count)
     costs = Costs(page)
     page.evaluate("document.querySelector('agui-chat').openThread('long')")
     page.get_by_text(f"Question {(count - 1) // 2 * 2}", exact=True).wait_for()

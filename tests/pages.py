@@ -13,18 +13,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from playwright import sync_api
+from playwright.sync_api import Browser, Page, Playwright, Request, Route, expect, sync_playwright
 from servers import LiveProject, serve, wait_until
-
-Browser, Frame, Page, Request, Response, Route = (
-    sync_api.Browser,
-    sync_api.Frame,
-    sync_api.Page,
-    sync_api.Request,
-    sync_api.Response,
-    sync_api.Route,
-)
-expect = sync_api.expect
 
 SECONDS = 90  # only to end a hang: a busy machine is no failure
 expect.set_options(timeout=SECONDS * 1000)
@@ -108,13 +98,13 @@ class Proxy:
 
 
 @pytest.fixture(scope="session")
-def playwright() -> Iterator[sync_api.Playwright]:
-    with sync_api.sync_playwright() as playwright:
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as playwright:
         yield playwright
 
 
 @pytest.fixture(scope="session")
-def browser(playwright: sync_api.Playwright) -> Iterator[Browser]:
+def browser(playwright: Playwright) -> Iterator[Browser]:
     if os.environ.get("BROWSER") == "firefox":
         yield from launch_firefox(playwright)
         return
@@ -124,7 +114,7 @@ def browser(playwright: sync_api.Playwright) -> Iterator[Browser]:
         yield browser
 
 
-def launch_firefox(playwright: sync_api.Playwright, **options) -> Iterator[Browser]:
+def launch_firefox(playwright: Playwright, **options) -> Iterator[Browser]:
     """Firefox as Debian or Mozilla ships it: this channel speaks WebDriver BiDi with it."""
     if not FIREFOX:
         pytest.skip("firefox is not installed")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from pages import Page, expect, finished, message_box, origin, say
+from pages import Page, expect, hear, message_box, origin, runs_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
@@ -19,10 +19,9 @@ def admin(chat: Page) -> Page:
 
 
 def context_of_a_run(page: Page) -> list[str]:
-    with page.expect_request(lambda request: request.url.endswith("/agent/") and request.method == "POST") as sent:
-        say(page, "hello")
-    finished(page)
-    return [part["value"] for part in sent.value.post_data_json["context"]]
+    runs = runs_of(page)
+    hear(page, "hello")
+    return [part["value"] for part in runs[0]["context"]]
 
 
 def test_it_knows_the_page_and_the_rows_that_are_selected(admin):
@@ -37,14 +36,11 @@ def test_it_knows_the_page_and_the_rows_that_are_selected(admin):
     assert shown["primary key"] == selected[0]
 
 
-def test_it_leaves_the_page_its_place(admin):
+def test_it_leaves_the_page_its_place_and_has_its_theme(admin):
     wider = admin.locator("html").evaluate("e => e.scrollWidth - e.clientWidth")
     assert wider <= 0
     panel, page = admin.locator("agui-chat [part~=frame]").bounding_box(), admin.locator("#container").bounding_box()
     assert panel["x"] >= page["x"] + page["width"] - 1
-
-
-def test_it_has_the_theme_of_the_admin(admin):
     themes = set()
     for _ in range(3):
         admin.locator(".theme-toggle").first.click()

@@ -136,7 +136,7 @@ def test_title_and_notification_tell_of_a_run_that_ends_while_nobody_looks(chat:
 # --- Drafts
 
 
-def test_draft_outlives_its_tab_and_goes_with_the_user(chat: Page):
+def test_draft_outlives_its_tab(chat: Page):
     hear(chat, "hello")
     thread, url = thread_id(chat), chat.url.split("?")[0]
     message_box(chat).press_sequentially("half a thou")
@@ -148,6 +148,3 @@ def test_draft_outlives_its_tab_and_goes_with_the_user(chat: Page):
     other.reload()
     expect(other.get_by_role("button", name="Copy the answer")).to_be_attached()
     expect(message_box(other)).to_have_value("")
-    message_box(other).fill("secret")
-    other.evaluate("document.querySelector('agui-chat').session.signOut()")
-    assert "secret" not in other.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")

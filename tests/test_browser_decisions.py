@@ -13,6 +13,7 @@ import pytest
 from daily import rows_at_night
 from mcp_message import call_tool
 from pages import PHONE, Browser, Page, cookies_of, expect, message_box
+from projects import append
 from servers import DATABASE, FIRST_ADMIN, LiveProject, serve
 from test_browser_look import DAY, LONG, MODES, WINDOW, axe, in_modes, look
 
@@ -76,8 +77,7 @@ def deciding(site: LiveProject, tmp_path_factory: pytest.TempPathFactory) -> Ite
     others = shutil.ignore_patterns(f"{DATABASE}*", FIRST_ADMIN, "server.log", "scripted.*", "__pycache__")
     shutil.copytree(site.path, project, symlinks=True, ignore=others)
     for name, text in (("config/settings", SETTINGS), ("config/urls", ROUTES), ("assistant/tools", TOOLS)):
-        with (project / f"{name}.py").open("a") as file:
-            file.write(text)
+        append(project / f"{name}.py", text)
     (project / "mcp.json").write_text(json.dumps(SERVERS))
     with serve(project) as live:
         yield live

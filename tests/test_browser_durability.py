@@ -9,7 +9,6 @@ from pages import (
     SLOW_ANSWER,
     Page,
     Proxy,
-    Request,
     Route,
     answers,
     expect,
@@ -19,6 +18,7 @@ from pages import (
     hold,
     message_box,
     new_chat,
+    noted,
     origin,
     runs_of,
     say,
@@ -226,18 +226,12 @@ def test_page_that_was_away_shows_what_was_said_elsewhere(new_page, scripted):
     hear(scripted, "news")
     other.evaluate(A_MINUTE_LATER)
     expect(bubbles(other)).to_have_text(["hello", "news"])
-    requests: list[str] = []
-
-    def note(request: Request) -> None:
-        # What it has shown it may still say to have shown, and load what shows it; and look which messages wait.
-        if request.method == "GET" and "/agent/" in request.url and not request.url.endswith("/messages/"):
-            requests.append(request.url.partition("/agent/")[2])
-
-    other.on("request", note)
+    # What it has shown it may still say to have shown, and load what shows it; and look which messages wait.
+    reads = noted(other, lambda r: r.method == "GET" and not r.url.endswith("/messages/") and r.url)
     with other.expect_response("**/agent/threads/?limit=1"):
         other.evaluate(A_MINUTE_LATER)
     expect(bubbles(other)).to_have_text(["hello", "news"])
-    assert requests == ["threads/?limit=1"]
+    assert [url.partition("/agent/")[2] for url in reads if "/agent/" in url] == ["threads/?limit=1"]
 
 
 # --- Signing out

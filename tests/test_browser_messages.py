@@ -7,18 +7,7 @@ import re
 
 import pytest
 from page_events import begun_text
-from pages import (
-    Page,
-    expect,
-    finished,
-    hear,
-    message_box,
-    open_stream,
-    origin,
-    say,
-    stored,
-    stored_texts,
-)
+from pages import Page, expect, finished, hear, message_box, open_stream, origin, say, stored, stored_texts
 
 pytestmark = pytest.mark.browser
 

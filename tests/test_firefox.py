@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from page_events import keep_thread
+from page_costs import keep_long_thread
 from pages import Browser, Page, drawn, expect, hear, launch_firefox, message_box, stored
 from playwright.sync_api import Playwright
 from servers import LiveProject
@@ -131,12 +131,7 @@ def test_paper_has_the_whole_conversation(open_page, site: LiveProject):
     page = open_page(None)
     with page.expect_response("**/page/print*.js"):
         page.goto(site.url)
-    texts = ["Question", "Answer **one**\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" + "long words " * 60]
-    messages = [
-        {"id": f"m{number}", "role": "assistant" if number % 2 else "user", "content": texts[number % 2]}
-        for number in range(200)
-    ]
-    keep_thread(page, *messages)
+    keep_long_thread(page, 200)
     page.evaluate("document.querySelector('agui-chat').openThread('long')")
     expect(page.locator(".message")).to_have_count(20)
     page.evaluate("""() => addEventListener("beforeprint", () => {

@@ -9,17 +9,8 @@ from collections.abc import Iterator
 import pytest
 from pages import Browser, launch_firefox
 from playwright.sync_api import Playwright
-from test_browser_apps import (
-    shop,
-    test_app_is_heard_only_for_what_it_may_ask,
-    test_no_means_no,
-)
-from test_browser_escapes import (
-    open_scene,
-    outside,
-    shared,
-    test_attempt_fails,
-)
+from test_browser_apps import shop, test_app_is_heard_only_for_what_it_may_ask, test_no_means_no
+from test_browser_escapes import open_scene, outside, shared, test_attempt_fails
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 

@@ -16,6 +16,7 @@ import pytest
 from conftest import MANUAL
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from projects import append
 from servers import Client, run_input, serve, text_of
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly]
@@ -24,12 +25,11 @@ PASSWORD = "lovelace-1815"
 
 
 @pytest.fixture
-def project(bake, furnish, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[guide.Section], Path]:
+def project(bake_furnished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[guide.Section], Path]:
     """A project that followed a section, with the packages that the section adds beside the shared environment."""
 
     def prepared(section: guide.Section) -> Path:
-        project = bake()
-        furnish(project)
+        project = bake_furnished()
         [wanted] = re.findall(r'^    "(.*\[.*\].*)",$', section.steps[0].code, re.M)
         packages = tmp_path / "packages"
         subprocess.run(["uv", "pip", "install", "--quiet", "--target", packages, wanted], check=True, timeout=900)
@@ -97,14 +97,12 @@ def test_a_token_of_the_identity_provider_is_checked(project):
         assert "list_tasks" in ask(live.client(live.token))
 
 
-def test_visitors_talk_to_the_agent(bake, furnish):
-    project = bake()
-    furnish(project)
+def test_visitors_talk_to_the_agent(bake_furnished):
+    project = bake_furnished()
     *edits, throttle = VISITORS.steps
     for step in edits:
         guide.edit(project, step)
-    with (project / "config/settings.py").open("a") as settings:
-        settings.write(throttle.code.replace("10/hour", "2/hour"))
+    append(project / "config/settings.py", throttle.code.replace("10/hour", "2/hour"))
     guide.run(project, ".venv/bin/ruff check --no-cache . && .venv/bin/ruff format --no-cache --check .")
     with serve(project) as live:
         visitor = live.client()

@@ -157,6 +157,7 @@ async def test_only_an_agent_with_a_search_offers_it(client: Client, settings: A
         try:
             with searching(tokens):
                 assert f'data-mentions-url="{prefix}agent/mentions/"' in attributes()
+                assert "list:@" in attributes()
         finally:
             set_script_prefix("/")
     first, other = [agent_with(), agent_with(Mentions(tokens))]
@@ -164,6 +165,7 @@ async def test_only_an_agent_with_a_search_offers_it(client: Client, settings: A
     serve_urls(settings, urls)
     assert 'data-mentions-url="/other/mentions/"' in attributes(agent="other")
     assert "data-mentions-url" not in attributes(agent="agui")
+    assert "list:@" not in attributes(agent="agui")
 
 
 def agent_with(*capabilities: Any) -> DjangoAGUIView:

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { FINISHED, STARTED, chunk, has, open, press, type, until } from "./page.mjs";
+import { FINISHED, STARTED, chunk, has, nameOf, open, press, type, until } from "./page.mjs";
 
 const TITLES = ["Buy milk", "Buy bread", "Call <b>Ada</b>"];
 const found = (text) => ({ mentions: TITLES.filter((title) => title.toLowerCase().includes(text)).map((title, id) => ({ kind: "task", id: String(id), title, detail: "" })) });
@@ -27,16 +27,26 @@ async function mentioning(search = (text) => Response.json(found(text)), options
 const told = (page, words) => until(() => page.texts("[role=status]").includes(words), words);
 const pause = () => new Promise((go) => setTimeout(go, 600)); // longer than a search waits for the next letter
 
-test("a record is chosen while the user types, and goes with the message", async () => {
+test("records are chosen while the user types, and go with the message", async () => {
   const page = await mentioning();
   page.write("See @bu");
   await page.listed(["Buy milk", "Buy bread"]);
+  assert.deepEqual(page.all(".palette [role=group]").map(nameOf), ["Task"]);
+  assert.equal(page.root.querySelector("[role=listbox]").ariaLabel, "Records");
+  assert.equal(page.input.getAttribute("aria-activedescendant"), "option-0");
   press(page.input, "ArrowDown");
-  press(page.input, "Enter");
+  press(page.input, "Tab");
   await until(() => page.input.value === "See @Buy bread ");
+  // The title has a space, and what follows it is no search.
+  page.write("and @ada");
+  await page.listed(["Call <b>Ada</b>"]);
+  press(page.input, "Enter");
   press(page.input, "Enter");
   await until(() => page.sent.length);
-  assert.match(JSON.stringify(page.sent[0].messages[0]), /"title":"Buy bread"/);
+  const { content, metadata } = page.sent[0].messages[0];
+  assert.equal(content, "See @Buy bread and @Call <b>Ada</b>");
+  assert.deepEqual(metadata.mentions.map(({ kind, id, title }) => [kind, id, title]), [["task", "1", "Buy bread"], ["task", "0", "Call <b>Ada</b>"]]);
+  await has(() => page.texts(".bubble"), [content]);
 });
 
 test("an address is no mention, and Escape closes the list until the next one", async () => {

@@ -10,7 +10,12 @@ from typing import Any
 
 from hosting import shown
 from outside import Outside
-from pages import Frame, Page, Response, new_chat
+from pages import Page, new_chat
+from playwright.sync_api import Frame, Response
+
+RELAY = "relay.js"  # the document of the outer frame: its script, and the inner frame
+FRAME = "app-frame.js"  # the page's own frame
+SANDBOX = "allow-scripts"
 
 
 @dataclass(frozen=True)
@@ -18,29 +23,33 @@ class Defence:
     """What holds attempts back, and how to take it out of what a server of tests sends."""
 
     says: str
-    token: str = ""
-    """Of `sandbox`, which stands at three places: the page's frame, the inner frame, and the policy."""
-    no_sandbox: bool = False
-    directives: tuple[str, ...] = ()
-    permission: str = ""
     lines: tuple[tuple[str, str, str], ...] = ()
     """A module of the page (or the script of the outer frame), a line of it, and what to put there."""
+    directives: Mapping[str, str] = field(default_factory=dict)
+    """What to put into the frame's policy."""
 
 
 def token(name: str) -> Defence:
-    return Defence(f"no `{name}` in the sandboxes", token=name)
+    """A sandbox stands at three places: the page's frame, the inner frame, and the policy."""
+    tokens = f"{SANDBOX} {name}"
+    inner = (RELAY, f'sandbox="{SANDBOX}"', f'sandbox="{tokens}"')
+    outer = (FRAME, f'sandbox: "{SANDBOX}"', f'sandbox: "{tokens}"')
+    return Defence(f"no `{name}` in the sandboxes", (inner, outer), {"sandbox": tokens})
 
 
 def policy(*directives: str) -> Defence:
-    return Defence(f"{', '.join(directives)} of the frame's policy", directives=directives)
+    everything = dict.fromkeys(directives, "* data: blob: 'unsafe-inline' 'unsafe-eval'")
+    return Defence(f"{', '.join(directives)} of the frame's policy", directives=everything)
 
 
 def line(says: str, module: str, old: str, new: str) -> Defence:
-    return Defence(f"{module}: {says}", lines=((module, old, new),))
+    return Defence(f"{module}: {says}", ((module, old, new),))
 
 
 def permission(name: str) -> Defence:
-    return Defence(f"no `{name}` in `allow`", permission=name)
+    inner = (RELAY, "<iframe ", f'<iframe allow="{name} *" ')
+    outer = (FRAME, 'allow: ""', f'allow: "{name} *"')
+    return Defence(f"no `{name}` in `allow`", (inner, outer))
 
 
 @dataclass

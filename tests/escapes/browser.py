@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from escapes import Defence, answered, arrived, attempt, happened, permission, policy, token
+from escapes import FRAME, RELAY, SANDBOX, Defence, answered, arrived, attempt, happened, permission, policy, token
 
 reach = partial(attempt, proof=arrived)
 ORIGIN = token("allow-same-origin")
@@ -10,41 +10,16 @@ CONNECT, FRAMES, SCRIPTS = policy("connect-src"), policy("frame-src"), policy("s
 IMAGES, STYLES, FONTS, MEDIA = policy("img-src"), policy("style-src"), policy("font-src"), policy("media-src")
 POPUPS, MODALS, TOP = token("allow-popups"), token("allow-modals"), token("allow-top-navigation")
 DOWNLOADS = token("allow-downloads")
-NO_SANDBOX = Defence("the sandboxes", no_sandbox=True)
+NO_SANDBOX = Defence(
+    "the sandboxes",
+    ((RELAY, f'sandbox="{SANDBOX}"', ""), (FRAME, f'sandbox: "{SANDBOX}",', "")),
+    {"sandbox": ""},
+)
 
 ORIGINS = [
     attempt("reads-the-page", "top.document.querySelector('agui-chat') !== null", ORIGIN),
-    attempt("reads-the-outer-frame", "parent.document.scripts.length > 0", ORIGIN),
-    attempt("reads-its-frame-element", "frameElement !== null", ORIGIN),
-    attempt("reads-the-page-s-address", "top.location.href.length > 0", ORIGIN),
-    attempt(
-        "sends-as-the-chat",
-        "top.document.querySelector('agui-chat').sendMessage('I agree')",
-        ORIGIN,
-        proof=lambda scene: scene.page.locator(".user").count() > 1,
-    ),
     attempt("writes-a-cookie", "(document.cookie = 'a=1', document.cookie.includes('a=1'))", ORIGIN),
     attempt("opens-local-storage", "(localStorage.a = 1, localStorage.length > 0)", ORIGIN),
-    attempt("opens-session-storage", "(sessionStorage.a = 1, sessionStorage.length > 0)", ORIGIN),
-    attempt("lists-databases", "indexedDB.databases().then(() => true)", ORIGIN),
-    attempt("opens-caches", "caches.keys().then(() => true)", ORIGIN),
-    attempt("opens-the-site-s-files", "navigator.storage.getDirectory().then(() => true)", ORIGIN),
-    attempt("lists-locks", "navigator.locks.query().then(() => true)", ORIGIN),
-    attempt(
-        "starts-a-worker-that-others-share",
-        "(new SharedWorker(URL.createObjectURL(new Blob(['1'], { type: 'text/javascript' }))), true)",
-        ORIGIN,
-    ),
-    attempt(
-        "speaks-on-a-channel-of-the-site",
-        "(window.channel = new BroadcastChannel('site')).postMessage('x')",
-        ORIGIN,
-        prepare=lambda scene: scene.page.evaluate("""() => {
-            window.onChannel = 0;
-            (window.channel = new BroadcastChannel("site")).onmessage = () => (onChannel += 1);
-        }"""),
-        proof=lambda scene: scene.page.evaluate("onChannel") > 0,
-    ),
     attempt(
         "reads-conversations-as-the-user",
         "fetch(SITE('/agent/threads/')).then((response) => response.json()).then(({ threads }) => threads.length > 0)",
@@ -54,9 +29,6 @@ ORIGINS = [
 ]
 NAVIGATION = [
     reach("takes-the-tab-elsewhere", "top.location = OUT", TOP),
-    reach("replaces-the-tab", "top.location.replace(OUT)", TOP),
-    reach("opens-in-the-tab", "open(OUT, '_top')", TOP),
-    reach("links-to-the-tab", "(add(`<a href='${OUT}' target=_top>x`), document.links[0].click())", TOP),
     attempt(
         "goes-back-in-the-tab-s-history",
         "history.back()",
@@ -75,11 +47,8 @@ NAVIGATION = [
         proof=lambda scene: any(frame.url.startswith("data:") for frame in scene.page.frames),
         only="chromium",
     ),
-    reach("refreshes-to-elsewhere", "add(`<meta http-equiv=refresh content='0;url=${OUT}'>`)", FRAMES, spoils=True),
     attempt("takes-the-outer-frame-elsewhere", "parent.location = SITE('/livez')", NO_SANDBOX, proof=answered),
     reach("frames-a-page-of-elsewhere", "add(`<iframe src='${OUT}'></iframe>`)", FRAMES),
-    attempt("frames-a-page-of-the-site", "add(`<iframe src='${SITE('/livez')}'></iframe>`)", FRAMES, proof=answered),
-    reach("embeds-a-page", "add(`<embed src='${OUT}'>`)", policy("object-src", "frame-src")),
     reach("loads-an-object", "add(`<object data='${OUT}'></object>`)", policy("object-src", "frame-src")),
     reach(
         "sends-a-form",
@@ -93,10 +62,7 @@ WORKER = "new Worker(URL.createObjectURL(new Blob([`{}`], {{ type: 'text/javascr
 NETWORK = [
     reach("fetches", "fetch(OUT, { mode: 'no-cors' })", CONNECT),
     attempt("fetches-from-the-site", "fetch(SITE('/livez'), { mode: 'no-cors' })", CONNECT, proof=answered),
-    reach("sends-a-request", "(window.x = new XMLHttpRequest(), x.open('GET', OUT), x.send())", CONNECT),
     reach("opens-a-socket", "new WebSocket(OUT.replace('http', 'ws'))", CONNECT),
-    reach("listens-to-events", "new EventSource(OUT)", CONNECT),
-    reach("sends-a-beacon", "navigator.sendBeacon(OUT, 'x')", CONNECT),
     attempt(
         "opens-a-web-transport",
         "new WebTransport(OUT.replace('http', 'https')).ready",
@@ -104,12 +70,7 @@ NETWORK = [
         proof=lambda scene: scene.outside.datagrams > 0,
     ),
     reach("fetches-in-a-worker", WORKER.format("fetch('${OUT}')"), CONNECT),
-    reach("imports-in-a-worker", WORKER.format("importScripts('${OUT}')"), SCRIPTS),
-    reach(
-        "fetches-in-a-frame-of-its-own", "add(`<iframe srcdoc=\"<script>fetch('${OUT}')</script>\"></iframe>`)", CONNECT
-    ),
     reach("loads-a-script", "add(`<script src='${OUT}'></script>`)", SCRIPTS),
-    reach("imports-a-module", "import(OUT)", SCRIPTS),
     attempt(
         "runs-text-as-code",
         # Playwright itself may do that in the call that it makes.
@@ -117,35 +78,21 @@ NETWORK = [
         SCRIPTS,
     ),
     reach("loads-an-image", "(new Image()).src = OUT", IMAGES),
-    reach("draws-an-image-of-elsewhere", "add(`<svg><image href='${OUT}'></image></svg>`)", IMAGES),
-    reach("loads-a-background", "add(`<p style='background: url(${OUT})'>x</p>`)", IMAGES),
     reach("loads-a-style", "add(`<link rel=stylesheet href='${OUT}'>`)", STYLES),
-    reach("imports-a-style", "add(`<style>@import url(${OUT});</style>`)", STYLES),
     reach(
         "loads-a-font",
         "add(`<style>@font-face { font-family: x; src: url(${OUT}) } h1 { font-family: x }</style>`)",
         FONTS,
     ),
     reach("loads-a-video", "add(`<video src='${OUT}' autoplay muted></video>`)", MEDIA),
-    reach("loads-a-sound", "(new Audio(OUT)).load()", MEDIA),
-    reach("preloads", "add(`<link rel=preload as=image href='${OUT}'>`)", IMAGES),
     reach("prefetches", "add(`<link rel=prefetch href='${OUT}'>`)", policy("default-src")),
 ]
 CLICK = "(add(`<a {}>x</a>`), [...document.links].at(-1).click())"
 WINDOWS = [
     attempt("opens-a-window", "open(OUT)", POPUPS, proof=happened("popup")),
-    attempt("links-to-a-window", CLICK.format("href='${OUT}' target=_blank"), POPUPS, proof=happened("popup")),
     attempt("shows-an-alert", "alert('Your session has ended')", MODALS, proof=happened("dialog")),
-    attempt("asks-to-confirm", "confirm('Sure?')", MODALS, proof=happened("dialog")),
-    attempt("asks-for-a-password", "prompt('Password?')", MODALS, proof=happened("dialog")),
     attempt(
         "downloads", CLICK.format("href='data:text/plain,x' download='x.txt'"), DOWNLOADS, proof=happened("download")
-    ),
-    attempt(
-        "downloads-what-it-has-made",
-        CLICK.format("href='${URL.createObjectURL(new Blob([1]))}' download='x.txt'"),
-        DOWNLOADS,
-        proof=happened("download"),
     ),
     attempt("fills-the-screen", "document.body.requestFullscreen().then(() => true)", permission("fullscreen")),
     attempt(

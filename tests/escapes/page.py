@@ -8,10 +8,9 @@ from pages import drawn, expect, message_box
 from playwright.sync_api import Error
 from servers import wait_until
 
-from escapes import Defence, Scene, attempt, line, posted
+from escapes import FRAME, RELAY, Defence, Scene, attempt, line, posted
 
-FRAME, RELAY, SERVER = "app-frame.js", "relay.js", "server-app.js"
-QUESTION, FOCUS = "app-question.js", "app-focus.js"
+SERVER, QUESTION, FOCUS = "server-app.js", "app-question.js", "app-focus.js"
 
 OWN_WINDOW = line(
     "the window tells who speaks",
@@ -70,7 +69,7 @@ GRABS = line("an app that keeps taking it is closed", FRAME, "(this.#grabs += 1)
 REFRESH = "{ jsonrpc: '2.0', id: 99, method: 'tools/call', params: { name: 'refresh', arguments: {} } }"
 NESTED = """new Promise((done) => {
   const frame = document.createElement("iframe");
-  const speak = `TARGET.postMessage(${JSON.stringify(MESSAGE)}, "*"); parent.postMessage("said", "*");`;
+  const speak = `parent.parent.postMessage(${JSON.stringify(MESSAGE)}, "*"); parent.postMessage("said", "*");`;
   frame.srcdoc = `<script>${speak}<\\/script>`;
   addEventListener("message", ({ data }) => data === "said" && done());
   document.body.append(frame);
@@ -174,21 +173,10 @@ spoil = partial(attempt, spoils=True)
 question = partial(spoil, proof=asks)
 SPEECH = [
     attempt("speaks-past-its-frame", f"top.postMessage({REFRESH}, '*')", OWN_WINDOW, proof=posted({"server": "shop"})),
-    attempt(
-        "lets-a-frame-speak-for-it",
-        NESTED.replace("TARGET", "parent.parent"),
-        FROM_APP,
-        proof=posted({"method": "tools/call"}),
-    ),
-    attempt(
-        "lets-a-frame-speak-to-the-page",
-        NESTED.replace("TARGET", "top"),
-        OWN_WINDOW,
-        proof=posted({"method": "tools/call"}),
-    ),
+    attempt("lets-a-frame-speak-for-it", NESTED, FROM_APP, proof=posted({"method": "tools/call"})),
     attempt(
         "lets-a-frame-speak-as-the-page",
-        NESTED.replace("TARGET", "parent.parent").replace(REFRESH, FORGED),
+        NESTED.replace(REFRESH, FORGED),
         FROM_PAGE,
         proof=lambda scene: scene.app.evaluate("told.textContent") == "Pay to account 7",
     ),
@@ -244,7 +232,6 @@ USER = [
         proof=lambda scene: scene.page.locator(".user").count() > 1,
     ),
     question("links-to-a-script", "ask('ui/open-link', { url: 'javascript:alert(1)' })", WEB),
-    question("links-to-a-file", "ask('ui/open-link', { url: 'file:///etc/passwd' })", WEB),
     question(
         "links-with-another-host-s-name", "ask('ui/open-link', { url: 'https://bank.example@evil.example/' })", NO_NAME
     ),
