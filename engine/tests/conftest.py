@@ -42,7 +42,7 @@ from agui.http.tokens import create_token
 from agui.models import Run, get_conversation_model
 from agui.runs import life as heartbeats
 from agui.runs.live import LiveRuns, live
-from agui.testing import Request, ScriptedModel, close_connections, collect, say, wait
+from agui.testing import Request, ScriptedModel, call, close_connections, collect, say, wait
 from tests import admin_urls, urls
 from tests.clock import Clock, the_clock
 from tests.mounting import serve_urls
@@ -268,6 +268,14 @@ def parts_of(request: Request) -> list[Any]:
 def results_of(request: Request) -> dict[str, Any]:
     """The results that the model was sent, by the tool call's id."""
     return {part.tool_call_id: part for part in parts_of(request) if isinstance(part, ToolReturnPart)}
+
+
+async def read_attachment(client: Client, file: dict[str, Any], **arguments: Any) -> Any:
+    """What the model gets when it reads a file that a message names."""
+    with script(call("read_attachment", _id="c1", attachment_id=file["id"], **arguments), say("ok")) as model:
+        message = {"id": str(uuid4()), "role": "user", "content": "Look", "metadata": {"attachments": [file]}}
+        await client.run(messages=[message], thread=str(uuid4()))
+    return results_of(model.requests[1])["c1"]
 
 
 def run_input(text: str = "", *, thread: str = "t1", **body: Any) -> dict[str, Any]:

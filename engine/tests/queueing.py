@@ -78,10 +78,6 @@ async def working(client: Client, *answers: Any, says: Any = None, text: str = "
         await settled()
 
 
-def custom(events: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    return [event["value"] for event in events if event["type"] == "CUSTOM" and event["name"] == name]
-
-
 async def settled() -> None:
     """Wait until no run of this process is on, and none is about to begin."""
     while live.tasks or next_run._tasks:

@@ -19,19 +19,9 @@ from django.db import connection
 from django.test import AsyncClient
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from pydantic_ai import BinaryContent, DeferredToolRequests
+from pydantic_ai import BinaryContent, BinaryImage, DeferredToolRequests, FilePart, TextPart, ThinkingPart
 from pydantic_ai.conversation import Conversation
-from pydantic_ai.messages import (
-    BinaryImage,
-    FilePart,
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from agui.contrib.admin import lists as admin_lists
 from agui.contrib.attachments.models import Attachment, AttachmentUse
@@ -373,10 +363,8 @@ def test_thread_of_any_id_finds_its_runs(chief):
     ("query", "found"),
     [
         ("STRASSE", ["t0"]),
-        ("straße", ["t0"]),
         ("milk", ["t0", "t1"]),
         ("milk berlin", ["t0"]),
-        ("berlin MILK", ["t0"]),
         ("SER1 milk", ["t1"]),
         ("milk nobody", []),
         ("100%", ["t1"]),
@@ -438,7 +426,6 @@ def test_budget_has_its_user_by_name(chief, user, monkeypatch):
         ("run", "model=fast", ["t0", "t2"]),
         ("auditrecord", "tool_name=wipe", ["t0", "t1"]),
         ("auditrecord", "outcome__exact=denied", ["t1"]),
-        ("auditrecord", "tool_name=gone", []),
         ("auditrecord", "via=mcp:+Claude", ["t1"]),
     ],
 )

@@ -1,7 +1,6 @@
 # ruff: noqa: RUF001
 """Uploads: what they may be, and how they come back. (transcripts/attachments.yaml has whose they are.)"""
 
-import asyncio
 import contextlib
 import errno
 import json
@@ -76,12 +75,9 @@ async def test_download_is_read_in_pieces(media):
 @pytest.fixture
 def opened(monkeypatch):
     """The files that were opened."""
-    files = []
+    files, really_open = [], FileSystemStorage.open
     monkeypatch.setattr(FileSystemStorage, "open", lambda *args: files.append(really_open(*args)) or files[-1])
     return files
-
-
-really_open = FileSystemStorage.open
 
 
 async def test_file_deleted_in_the_middle_of_its_download_arrives_whole(client, media):
@@ -175,13 +171,6 @@ async def test_a_full_disk_has_a_code_of_its_own(client, settings, media, caplog
     assert "No space left on device" in caplog.text
     assert await Attachment.objects.acount() == 0
     assert not files_in(media)
-
-
-async def test_two_same_uploads_at_once_are_both_there(client):
-    both = await asyncio.gather(client.uploaded(name="a.txt"), client.uploaded(name="b.txt"))
-    assert [await body_of(await client.http.get(answer["url"])) for answer in both] == [b"Hello"] * 2
-    await client.http.delete(both[0]["url"])
-    assert await body_of(await client.http.get(both[1]["url"])) == b"Hello"
 
 
 async def test_upload_shares_no_file_that_is_just_being_deleted(client, monkeypatch):

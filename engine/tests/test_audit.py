@@ -5,7 +5,7 @@ import json
 import logging
 import threading
 from contextlib import nullcontext
-from dataclasses import FrozenInstanceError, asdict, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -18,24 +18,12 @@ from pydantic_ai import DeferredToolResults, FunctionToolset, RunContext
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
-from agui import (
-    AgentConfig,
-    AgentDeps,
-    AuditEvent,
-    AuditLogger,
-    LoggingAuditLogger,
-    ModelAuditLogger,
-    NullAuditLogger,
-    ToolRegistry,
-    build_agent,
-    resolve_audit_logger,
-    tool,
-)
+from agui import AgentConfig, AgentDeps, LoggingAuditLogger, NullAuditLogger, ToolRegistry, build_agent, tool
 from agui.conf import EngineSettings
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, say
 from agui.tools import audit
-from agui.tools.audit import record_event
+from agui.tools.audit import AuditEvent, ModelAuditLogger, record_event, resolve_audit_logger
 from agui.tools.call import FAILED
 from agui.tools.redaction import redact, redact_text
 from agui.tools.secret_arguments import REDACTED
@@ -81,19 +69,12 @@ class Asynchronous:
         pass
 
 
-def test_an_event_is_frozen_and_has_the_words_of_older_sinks():
-    with pytest.raises(FrozenInstanceError):
-        EVENT.outcome = "failed"
+def test_an_event_has_the_words_of_older_sinks():
     event = replace(EVENT, outcome="denied", arguments={"name": "Zoë"})
     assert (event.success, event.arguments_repr) == (False, '{"name": "Zoë"}')
 
 
 # --- Sinks
-
-
-@pytest.mark.parametrize("sink", [NullAuditLogger(), LoggingAuditLogger(), ModelAuditLogger(), Memory()])
-def test_every_sink_is_an_audit_logger(sink):
-    assert isinstance(sink, AuditLogger)
 
 
 async def test_the_null_logger_keeps_nothing(caplog):
@@ -206,22 +187,6 @@ def test_what_can_not_record_is_refused_with_the_cure(settings, name):
 # --- Redaction
 
 
-def test_redaction_reaches_every_depth():
-    arguments = {
-        "user": "ada",
-        "password": "x",
-        "Authorization": "Bearer x",
-        "headers": [{"API-Key": "x", "accept": "*/*"}, ["plain", {"api_key": {"deep": "x"}}]],
-    }
-    assert redact(arguments, ["password", "authorization", "api_key"]) == {
-        "user": "ada",
-        "password": REDACTED,
-        "Authorization": REDACTED,
-        "headers": [{"API-Key": REDACTED, "accept": "*/*"}, ["plain", {"api_key": REDACTED}]],
-    }
-    assert arguments["password"] == "x"
-
-
 SECRET_NAMES = [
     "apikey", "apiKey", "API_KEY", "x-api-key", "OPENAI_API_KEY", "passwd", "db_passwd", "userPassword", "PWD",
     "access_token", "accessToken", "refresh-token", "secret_key", "client_secret", "clientSecret", "token",
@@ -233,10 +198,10 @@ PLAIN_NAMES = ["title", "key", "pass", "keyboard", "author", "user", "email", "n
 @pytest.mark.parametrize("name", SECRET_NAMES)
 def test_names_of_secrets_are_known_however_they_are_written(name):
     names = EngineSettings().audit_redact
-    assert redact({"nested": [{name: {"deep": "x"}}], name: "x"}, names) == {
-        "nested": [{name: REDACTED}],
-        name: REDACTED,
-    }
+    given = {"nested": [{name: {"deep": "x"}, "accept": "*/*"}, ["plain", {name: "x"}]], name: "x"}
+    nested = [{name: REDACTED, "accept": "*/*"}, ["plain", {name: REDACTED}]]
+    assert redact(given, names) == {"nested": nested, name: REDACTED}
+    assert given[name] == "x"
     for words in ("{}=V", "{}: V", '{{"{}": "V"}}', "GET https://bank/?a=b&{}=V&c=d", "a={}=V"):
         said = words.format(name)
         told = redact_text(said.replace("V", "hunter2"), ToolCallPart("pay", {}), names)
@@ -275,8 +240,7 @@ def test_a_successful_call(clock):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "recorded"),
-    [("failed", "failed"), ("denied", "denied"), ("retried", "failed"), ("interrupted", "failed")],
+    ("outcome", "recorded"), [("denied", "denied"), ("retried", "failed"), ("interrupted", "failed")]
 )
 def test_any_other_end_keeps_what_the_model_was_told(outcome, recorded):
     event = timed(content="Sold out.", outcome=outcome)
@@ -415,14 +379,3 @@ def test_wrong_arguments_do_not_reveal_their_values():
     assert event.error == "card.0: Input should be an integer"
     assert "secret" not in repr(event)
     assert timed('{"token": "secr').arguments == {"invalid": REDACTED}
-
-
-def test_calls_that_a_stopped_run_left_behind():
-    timer = ToolCallTimer(AgentDeps(user=None, thread_id="t1", run_id="r1"))
-    for call_id in ("ended", "left", "waiting"):
-        timer.start(ToolCallPart("pay", {}, call_id))
-    timer.stop(ToolReturnPart("pay", "paid", "ended"))
-    assert timer.stop(ToolReturnPart("pay", "paid", "never started")) is None
-    (event,) = timer.abandon(waiting={"waiting"})
-    assert (event.tool_call_id, event.outcome, event.error) == ("left", "failed", "The run ended before the tool did.")
-    assert timer.abandon(waiting={"waiting"}) == []

@@ -29,6 +29,7 @@ from agui.runs.recovery import recover_run
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, call, event_types, say, wait
 from tests.conftest import Client, run_input, script
+from tests.test_costs import priced
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
@@ -40,10 +41,6 @@ def nothing_is_believed():
     budgets.belief.forget()
     yield
     budgets.belief.forget()
-
-
-def priced(step, cost, tokens=5):
-    return Response([step], usage=RequestUsage(input_tokens=tokens, output_tokens=tokens, cost=Decimal(cost)))
 
 
 def save_spending(user, cost, tokens=0, ago=0):

@@ -16,8 +16,8 @@ from pydantic_ai.models import Model
 from pydantic_ai.usage import RequestUsage, RunUsage
 
 from agui import conf
-from agui.contrib.spending.ledger import Spent, add_spending, dump_spent, load_spent, record_so_far, spent_by_day
-from agui.contrib.spending.models import RunSpending, Spending
+from agui.contrib.spending.ledger import Spent, add_spending, dump_spent, load_spent, spent_by_day
+from agui.contrib.spending.models import Spending
 from agui.contrib.spending.usage import spent_by_model
 from agui.models import Run, get_conversation_model
 from agui.money import dollars
@@ -168,14 +168,6 @@ def test_what_a_killed_process_had_used_is_spent_once(dead_run):
         spent = Spending.objects.get()
         assert (spent.model, spent.cost, spent.input_tokens) == ("big", 2, 5)
     assert Run.objects.get().cost == 2
-
-
-def test_what_was_noted_before_it_died_is_not_spent_again(user, dead_run):
-    record_so_far(str(dead_run.pk), dead_run.scope, user.pk, {"big": Spent(1, 4, 0, 0, Decimal("1.5"))})
-    async_to_sync(recover_run)(ModelConversationStore(), dead_run)
-    spent = Spending.objects.get()
-    assert (spent.requests, spent.input_tokens, spent.cost) == (1, 5, Decimal(2))
-    assert not RunSpending.objects.exists()
 
 
 # --- Sums

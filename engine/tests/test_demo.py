@@ -8,25 +8,13 @@ from typing import Any, Literal
 
 import pytest
 from pydantic import create_model
-from pydantic_ai import Agent, ConcurrencyLimitedModel, DeferredToolRequests, DeferredToolResults, ModelRetry, Tool
-from pydantic_ai.exceptions import ConcurrencyLimitExceeded
-from pydantic_ai.messages import (
-    BinaryContent,
-    ModelRequest,
-    ModelResponse,
-    PartDeltaEvent,
-    TextPart,
-    TextPartDelta,
-    ThinkingPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
-from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.toolsets import ExternalToolset
+from pydantic_ai import Agent, BinaryContent, ConcurrencyLimitedModel, ModelRequest, ModelResponse, UserPromptPart
+from pydantic_ai.exceptions import ConcurrencyLimitExceeded, ModelRetry
+from pydantic_ai.messages import PartDeltaEvent, TextPart, TextPartDelta, ThinkingPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.tools import DeferredToolRequests, Tool, ToolDefinition
 
 from agui.contrib.demo.arguments import fill_arguments
-from agui.contrib.demo.choice import Match, choose_tools
+from agui.contrib.demo.choice import Match
 from agui.contrib.demo.model import INTRODUCTION, LONGEST_SECONDS, build_demo_model, explain, make_plan, pause_seconds
 from agui.testing import ScriptedModel, say, wait
 
@@ -76,7 +64,8 @@ FOCUS = ToolDefinition(
     description="Show one category in the page.",
     parameters_json_schema={"type": "object", "properties": {"category": {"type": "string"}}, "required": ["category"]},
 )
-TOOLS = [*(Tool(function).tool_def for function in FUNCTIONS), FOCUS]
+# A tool of a client's may have a name without words.
+TOOLS = [*(Tool(function).tool_def for function in FUNCTIONS), FOCUS, ToolDefinition(name="__")]
 
 
 def ask(text: str, tools=TOOLS):
@@ -91,7 +80,6 @@ def calls(text: str, tools=TOOLS) -> list[tuple[str, Any]]:
 @pytest.mark.parametrize(
     ("text", "name", "arguments"),
     [
-        ("What tasks do I have?", "list_tasks", {}),
         ("Draw a chart of my tasks, open and finished ones by category.", "chart_tasks", {}),
         ("hi, which home tasks are there?", "list_tasks", {"category": "home"}),
         ('add a task "Buy milk" category=home', "add_task", {"title": "Buy milk", "category": "home"}),
@@ -142,18 +130,12 @@ def test_names_that_are_connected_call_several_tools():
     ]
 
 
-def test_choice_is_explained():
-    nameless = ToolDefinition(name="__", description="A tool of a client's.")
-    show_task = ToolDefinition(name="show_task", description="Show one task.")
-    assert choose_tools("show_task", [nameless, *TOOLS, show_task]).reason == "The message names `show_task`."
-    assert "`summarize_tasks` 1.00" in choose_tools("Give me a summary", TOOLS).reason
-
-
 def test_tools_that_fit_alike_are_asked_about():
     days = {"today": "this day", "tomorrow": "the next day"}
     tools = [ToolDefinition(name=f"weather_{day}", description=f"The forecast for {of}.") for day, of in days.items()]
     plan = ask("What is the weather?", tools)
     assert "`weather_today` and `weather_tomorrow`" in plan.text
+    assert "`weather_today` 0.50" in ask("Think about the weather.", tools).thinking
     assert not plan.calls
     assert calls("weather_tomorrow", tools) == [("weather_tomorrow", {})]
 
@@ -384,16 +366,6 @@ async def test_refused_arguments_are_explained(number, why):
         raise ModelRetry("Pick another number.")
 
     assert f"`pick` refused: {why}" in (await build(pick).run(f"pick number={number}")).output
-
-
-async def test_tool_of_the_page_is_called():
-    agent = build(*FUNCTIONS, toolsets=[ExternalToolset([FOCUS])])
-    paused = await agent.run("focus on home")
-    [call] = paused.output.calls
-    assert (call.tool_name, call.args_as_dict()) == ("focus_on", {"category": "home"})
-    answer = DeferredToolResults(calls={call.tool_call_id: '{"shown": "home"}'})
-    result = await agent.run(message_history=paused.all_messages(), deferred_tool_results=answer)
-    assert result.output == "`focus_on` returned this:\n\n- **shown**: home"
 
 
 async def test_tool_that_is_loaded_late_is_searched_for() -> None:

@@ -15,7 +15,6 @@ from pydantic_ai.messages import PartDeltaEvent, TextPartDelta, ThinkingPartDelt
 from agui.contrib.fast import deltas
 from agui.contrib.fast.apps import FastConfig
 from agui.contrib.fast.deltas import ReadPast
-from agui.contrib.fast.texts import text_template
 from agui.contrib.spending.apps import SpendingConfig
 from agui.events.adapter import EventStream
 from agui.events.frames import to_data
@@ -44,10 +43,6 @@ def at_once(monkeypatch) -> list[str]:
 
     monkeypatch.setattr(ReadPast, "_write", noted)
     return written
-
-
-def test_the_library_has_what_is_built_on():
-    assert text_template("m1"), "Events are encoded in another form: see agui/events/frames.py"
 
 
 @pytest.mark.parametrize("answers", by_day(ANSWERS.values()), ids=ANSWERS)

@@ -99,6 +99,9 @@ async def test_a_models_image_is_kept_and_shown_at_its_place(client: Client, oth
         await client.run("Is it?")
     [[row]] = images_of(events)
     attachment = await Attachment.objects.aget()
+    # So it goes with the thread, and no earlier.
+    use = await AttachmentUse.objects.aget()
+    assert (use.attachment_id, use.thread_id) == (attachment.pk, "t1")
 
     about = {"name": "image-1.png", "mime": "image/png", "size": len(png()), "width": 3, "height": 2}
     assert row == {"id": str(attachment.pk), "url": f"attachments/{attachment.pk}/", **about}
@@ -296,17 +299,6 @@ async def test_an_image_for_a_deleted_thread_is_deleted(client: Client, mount: A
     assert len(files_in(media)) == begins_anew
 
 
-async def test_the_images_go_with_their_thread_and_no_earlier(client: Client, media: Any):
-    with script([paint(image()), say("There.")], [paint(image(9)), say("There.")]):
-        [[row]] = images_of(await client.run("Paint"))
-        await client.run("Paint", thread="t2")
-    assert sorted([use.thread_id async for use in AttachmentUse.objects.all()]) == ["t1", "t2"]
-    await client.http.delete("/agent/threads/t1/")
-    assert await Attachment.objects.acount() == 1
-    assert (await fetched(client, row["url"]))[0] == 404
-    assert len(files_in(media)) == 1
-
-
 async def test_an_image_that_was_deleted_is_words_for_the_model(client: Client, mount: Any):
     model = mount(registry, [say("Look:"), paint(image())], call("draw", prompt="x", _id="d"), say("So."), say("Yes."))
     await client.run("Paint")
@@ -320,9 +312,7 @@ async def test_an_image_that_was_deleted_is_words_for_the_model(client: Client, 
     assert "kept as" in results_of(model.requests[3])["d"].content
 
 
-async def test_a_result_that_names_an_image_of_another_user_shows_none(
-    client: Client, other_client: Client, mount: Any
-):
+async def test_a_result_that_names_an_image_of_another_user_shows_none(client: Client, other_client: Client, mount):
     tools = ToolRegistry()
     named: list[str] = []
 

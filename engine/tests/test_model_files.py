@@ -25,7 +25,7 @@ from agui.contrib.attachments import file_addresses
 from agui.testing import ScriptedModel, call, fail, say
 from tests.conftest import Client, parts_of, results_of, script
 from tests.mounting import answering, mounted
-from tests.provider_stub import Answer, ProviderStub, Refusal, ToolUse
+from tests.provider_stub import Answer, ProviderStub, ToolUse
 from tests.serving import Answers, serving
 from tests.test_multimodal import DATA, PNG, data
 
@@ -181,9 +181,7 @@ async def test_a_setting_lets_the_server_download(
 
 
 @pytest.mark.parametrize(("limit", "answer"), [({"MAX_BYTES": 1_000_000}, HUGE), ({"TIMEOUT_SECONDS": 0.05}, SILENT)])
-async def test_a_download_has_limits(
-    client: Client, settings: Any, google: ProviderStub, files: Files, limit: Any, answer: Any
-):
+async def test_a_download_has_limits(client: Client, settings, google: ProviderStub, files: Files, limit, answer):
     allow(settings, **limit)
     files.answers = [answer]
     events = await client.run(messages=[pdf(files.url + "/a.pdf")])
@@ -234,12 +232,6 @@ def test_a_wrong_setting_is_named_at_start_up(wrong: Any):
         conf.load({"ATTACHMENTS": {"DOWNLOADS": wrong}})
 
 
-async def test_a_model_that_hands_addresses_on_gets_them(client: Client):
-    with script(say("I see.")) as model:
-        await client.run(messages=[pdf("https://example.org/a.pdf")])
-    assert parts_of(model.requests[0])[0].content[1].url == "https://example.org/a.pdf"
-
-
 def test_an_address_is_handed_on_only_if_each_model_of_a_fallback_may_have_it():
     opens, stranger = ScriptedModel([]), ScriptedModel([])
     stranger.hands_on_addresses = False
@@ -255,10 +247,6 @@ def test_a_wrong_scheme_is_named_at_start_up(wrong: Any):
         conf.load({"ALLOWED_FILE_URL_SCHEMES": wrong})
 
 
-def urls_in(items: Any) -> list[FileUrl]:
-    return [item for item in items if isinstance(item, FileUrl)]
-
-
 @pytest.mark.parametrize("force", [True, "allow-local"])
 async def test_a_client_can_not_make_the_server_download(client: Client, force: Any):
     """Neither by a message nor by the result of a tool of its own."""
@@ -268,21 +256,12 @@ async def test_a_client_can_not_make_the_server_download(client: Client, force: 
         await client.run(messages=[message(part)], tools=PAINT)
         await client.run(messages=[result], tools=PAINT)
     sent, returned = parts_of(model.requests[0])[0].content, results_of(model.requests[1])["p1"].content
-    assert [file.force_download for file in urls_in([*sent, *returned])] == [False, False]
+    assert [file.force_download for file in (*sent, *returned) if isinstance(file, FileUrl)] == [False, False]
 
 
 # --- Files that a model can't read
 
 REFUSED = fail(ModelHTTPError(400, "m", {"error": "a secret: unsupported file"}))
-CUT = "you can't read"
-
-
-IMAGE = data("image", "image/png")
-
-
-def files_of(request: Any) -> list[bytes]:
-    contents = [part.content for part in parts_of(request) if isinstance(getattr(part, "content", None), list)]
-    return [item.data for content in contents for item in content if isinstance(item, BinaryContent)]
 
 
 @pytest.mark.parametrize(
@@ -310,26 +289,15 @@ async def test_a_kind_that_the_model_class_knows_nothing_of(client: Client, stub
     assert [one[-1]["type"] for one in (first, second)] == ["RUN_FINISHED"] * 2
     assert len(told(first)) == 1
     assert told(second) == []
-    assert all(CUT in json.dumps(request.body) for request in stub.requests)
+    assert all("you can't read" in json.dumps(request.body) for request in stub.requests)
     assert DATA not in json.dumps([request.body for request in stub.requests])
-
-
-async def test_a_refusal_by_the_provider_itself(client: Client, stub: ProviderStub):
-    pytest.importorskip("openai")
-    refusal = Refusal(400, {"error": {"message": "Invalid image", "code": "invalid"}})
-    stub.replies = [refusal, Answer("No."), Answer("Hi.")]
-    with answering(model="openai:gpt-5.6-terra"):
-        first = await client.run(messages=[message(IMAGE)])
-        await client.run("Hello?")
-    assert len(told(first)) == 1
-    assert [DATA in json.dumps(request.body) for request in stub.requests] == [True, False, False]
 
 
 async def test_each_model_of_a_chain_is_sent_what_it_can_read(client: Client):
     one, other = ScriptedModel([REFUSED, fail(ModelHTTPError(503, "m"))]), ScriptedModel([say("A dot.")])
     with mounted(model=FallbackModel(one, other)):
-        await client.run(messages=[message(IMAGE)])
-    assert [len(files_of(request)) for request in (*one.requests, *other.requests)] == [1, 0, 1]
+        await client.run(messages=[message(data("image", "image/png"))])
+    assert [str(PNG) in str(request.messages) for request in (*one.requests, *other.requests)] == [True, False, True]
 
 
 async def test_a_file_of_a_tool_is_left_out_too(client: Client):

@@ -225,9 +225,7 @@ async def test_a_mail_is_in_the_language_of_the_run(client: Client, ada: Any, la
     assert mail.outbox[0].subject == subject
 
 
-async def test_a_title_can_write_no_header_and_is_left_out_if_the_project_says_so(
-    client: Client, ada: Any, settings: Any
-):
+async def test_a_title_can_write_no_header_and_is_left_out_if_the_project_says_so(client: Client, ada, settings):
     await run_unread(client, "private words")
     title = "Hi\r\nBcc: eve@site.example\u202e\x1b\u2028" + "x" * 200
     await Thread.objects.aupdate(title=title)
@@ -330,9 +328,7 @@ async def test_a_run_asks_the_database_nothing_unless_the_project_tells_users(
 
 
 @pytest.mark.parametrize(("language", "words"), [("de", "Benachrichtigungen"), ("ar", 'dir="rtl"'), ("ja", "通知")])
-def test_the_page_speaks_the_users_language_and_leads_to_the_sign_in(
-    user: Any, settings: Any, language: str, words: str
-):
+def test_the_page_speaks_the_users_language_and_leads_to_the_sign_in(user, settings, language: str, words: str):
     browser, page = Browser(), "/agent/notifications/page/"
     settings.LOGIN_URL = "/sign-in/"
     response = browser.get(page, headers={"sec-fetch-mode": "navigate"})

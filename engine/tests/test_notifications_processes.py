@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from django.apps import apps
@@ -32,7 +31,8 @@ pytestmark = pytest.mark.database
 SEND = """
 import json, os, django
 from django.conf import settings
-settings.AGUI, settings.DEBUG = json.loads(os.environ["OF_THE_TEST"]), True
+settings.AGUI, settings.DATABASES["default"]["NAME"] = json.loads(os.environ["OF_THE_TEST"])
+settings.DEBUG = True
 django.setup()
 from django.core.management import call_command
 call_command("send_notifications")
@@ -41,17 +41,10 @@ call_command("send_notifications")
 
 def sender() -> subprocess.Popen[bytes]:
     """Start a process that sends what is due in the test's database."""
-    known = connection.settings_dict
-    url = f"sqlite:///{quote(str(known['NAME']))}"
-    if connection.vendor != "sqlite":
-        login = f"{quote(known['USER'])}:{quote(known['PASSWORD'])}@" if known["USER"] else ""
-        host = quote(known["HOST"], safe="") + (f":{known['PORT']}" if known["PORT"] else "")
-        url = f"postgres://{login}{host}/{known['NAME']}"
     environment = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
-        "DATABASE_URL": url,
-        "OF_THE_TEST": json.dumps(django_settings.AGUI),
+        "OF_THE_TEST": json.dumps([django_settings.AGUI, str(connection.settings_dict["NAME"])]),
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     return subprocess.Popen([sys.executable, "-c", SEND], env=environment, stdout=subprocess.DEVNULL)

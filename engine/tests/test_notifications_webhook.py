@@ -96,9 +96,7 @@ async def test_a_run_that_ends_unread_arrives_signed(client: Client, hook: Hook,
         Webhook(webhook.secret_of(client.user.pk + 1, choice.webhook_seed)).verify(second.body, second.headers)
 
 
-async def test_nothing_that_was_said_or_is_secret_is_in_a_webhook(
-    client: Client, hook: Hook, secret: str, caplog: pytest.LogCaptureFixture
-):
+async def test_nothing_that_was_said_or_is_secret_is_in_a_webhook(client: Client, hook: Hook, secret: str, caplog):
     caplog.set_level(logging.DEBUG)
     hook.answers = [answer(500, "X-Secret: of the receiver")]
     await run_unread(client, "Tell me the password", answer=call("wipe", what="swordfish"))
@@ -185,9 +183,7 @@ async def test_no_redirect_is_followed(client: Client, hook: Hook, secret: str, 
         assert (private.connections, len(hook.requests)) == (0, 1)
 
 
-async def test_a_receiver_that_is_gone_gets_nothing_more(
-    client: Client, hook: Hook, secret: str, by_hand: None, user: Any
-):
+async def test_a_receiver_that_is_gone_gets_nothing_more(client: Client, hook: Hook, secret: str, by_hand: None, user):
     hook.answers = [answer(410)]
     await run_unread(client)
     await deliver_all()
@@ -367,9 +363,7 @@ def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]
 
 
 @pytest.mark.parametrize("known", [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["10.0.0.1", "8.8.8.8"]])
-async def test_a_name_that_leads_to_a_private_address_is_refused(
-    hook: Hook, settings: Any, monkeypatch: pytest.MonkeyPatch, known: list[str]
-):
+async def test_a_name_that_leads_to_a_private_address_is_refused(hook: Hook, settings, monkeypatch, known: list[str]):
     allow(settings, f"hooks.example:{hook.port}")
     resolving(monkeypatch, known)
     assert await refusal(f"http://hooks.example:{hook.port}/") == "private_address"

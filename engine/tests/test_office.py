@@ -7,8 +7,6 @@ import subprocess
 from html import unescape
 from io import BytesIO
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -20,10 +18,11 @@ from agui.contrib.attachments.files import inspect
 from agui.contrib.attachments.readers import Encrypted
 from agui.contrib.office import child, kinds, recognize, texts
 from agui.contrib.office.convert import CUT, MAX_TEXT_CHARACTERS
-from agui.testing import call, say
 from tests import office_files
-from tests.conftest import Client, results_of, script
+from tests.conftest import Client, read_attachment
 from tests.office_files import cell, docx, mail, opendocument, paragraph, pptx, shape, xlsx
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media")]
 
 TABLE = "".join(
     f"<w:tr>{''.join(f'<w:tc>{more}{paragraph(text)}</w:tc>' for more, text in row)}</w:tr>"
@@ -129,45 +128,32 @@ LOCKED = [
 SENTENCE = re.compile(r"[A-Z][^/\n.]*\.")
 
 
-async def read(client: Client, file: dict, **arguments: Any) -> Any:
-    with script(call("read_attachment", _id="c1", attachment_id=file["id"], **arguments), say("ok")) as model:
-        message = {"id": str(uuid4()), "role": "user", "content": "Look", "metadata": {"attachments": [file]}}
-        await client.run(messages=[message], thread=str(uuid4()))
-    return results_of(model.requests[1])["c1"]
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("media")
 @pytest.mark.parametrize("name", READ)
 async def test_the_model_reads_what_a_person_reads(client: Client, name: str):
     content, media_type, text = READ[name]
     file = await client.uploaded(content)
     assert file["mime"] == media_type
-    result = (await read(client, file)).content
+    result = (await read_attachment(client, file)).content
     assert result["text"] == text
     assert result["bytes"] == len(text.encode())
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("media")
 async def test_a_file_is_converted_once_for_all_of_its_pages(client: Client, settings, monkeypatch):
     settings.AGUI = {"ATTACHMENTS": {"READ_PAGE_BYTES": 1000}}
     converted = []
     convert = texts.convert
     monkeypatch.setattr(texts, "convert", lambda *given: converted.append(given) or convert(*given))
     file = await client.uploaded(docx(paragraph("words " * 300)))
-    first = (await read(client, file)).content
+    first = (await read_attachment(client, file)).content
     assert first["note"].endswith("call read_attachment with offset=1000.")
-    second = (await read(client, file, offset=1000)).content
+    second = (await read_attachment(client, file, offset=1000)).content
     assert (first["text"] + second["text"]).split() == ["words"] * 300
     assert len(converted) == 1
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("media")
 async def test_a_damaged_file_is_said_to_be(client: Client):
     file = await client.uploaded(docx(b"<w:document"))
-    result = await read(client, file)
+    result = await read_attachment(client, file)
     assert (result.outcome, result.content) == ("failed", child.DAMAGED)
 
 
@@ -177,9 +163,8 @@ async def test_no_file_is_converted_on_the_event_loop():
     assert await sync_to_async(texts.text_of)("a", kinds.DOCX, docx(paragraph("x"))) == "x"
 
 
-@pytest.mark.parametrize("number", range(len(OTHERS)))
-def test_what_only_looks_so_is_another_file(number: int):
-    content, media_type = OTHERS[number]
+@pytest.mark.parametrize(("content", "media_type"), OTHERS, ids=range(len(OTHERS)))
+def test_what_only_looks_so_is_another_file(content: bytes, media_type: str):
     assert inspect(SimpleUploadedFile("a", content, "")).media_type == media_type
 
 

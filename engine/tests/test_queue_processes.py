@@ -15,7 +15,7 @@ from agui.contrib.queue import next_run, rows
 from agui.contrib.redis.mirror import Mirror
 from agui.testing import say
 from tests.conftest import Client, script, until
-from tests.queueing import Queue, custom, settled, working
+from tests.queueing import Queue, settled, working
 from tests.test_queue_schedules import play
 from tests.two_processes import Processes, needs_redis, patience, processes, redis, server
 
@@ -31,7 +31,8 @@ async def test_a_message_from_elsewhere_is_read_at_the_next_step(client: Client,
             await queue.steer("Stop")
         await until(lambda: log.has_news)
     assert await client.lines() == ["Go", "tool: a", "Stop", "assistant: Done."]
-    assert [value["messageId"] for value in custom(at_work.events, "message_queued")] == ["Stop"]
+    queued = [event["value"] for event in at_work.events if event.get("name") == "message_queued"]
+    assert [value["messageId"] for value in queued] == ["Stop"]
 
 
 @pytest.mark.parametrize("remembered", [0, 1000])

@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001
 """Files that messages name: how the model reads them, and that they stay as long as a thread needs them.
 
 transcripts/attachments.yaml has which of them it is told of, and when.
@@ -8,7 +7,6 @@ import json
 import re
 import threading
 from datetime import datetime
-from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
@@ -27,13 +25,12 @@ from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent, read_file
 from agui.contrib.attachments import references as attached
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.attachments.references import name_attachments, use_attachments
-from agui.contrib.demo.model import build_demo_model
 from agui.models import Message
 from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import Chat, call, say
 from tests import urls
-from tests.conftest import Client, body_of, files_in, played_by, prompts_of, results_of, script
+from tests.conftest import Client, body_of, files_in, prompts_of, read_attachment, script
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media")]
 
@@ -131,20 +128,13 @@ async def test_a_name_can_not_leave_its_fence(client: Client, name: str):
 # --- The model reads them
 
 
-async def read(client: Client, file: dict, **arguments: Any):
-    """What the model gets when it reads a file."""
-    with script(call("read_attachment", _id="c1", attachment_id=file["id"], **arguments), say("ok")) as model:
-        await client.run(messages=[message(file)], thread=str(uuid4()))
-    return results_of(model.requests[1])["c1"]
-
-
 @pytest.mark.parametrize(
     ("content", "media_type", "seen"),
     [(PNG, "image/png", PNG), (PDF, "application/pdf", PDF), (b"\xef\xbb\xbf\r\n" + PDF, "application/pdf", PDF)],
 )
 async def test_an_image_or_a_pdf_is_seen(client: Client, content: bytes, media_type: str, seen: bytes):
     file = await client.uploaded(content)
-    found = (await read(client, file)).content
+    found = (await read_attachment(client, file)).content
     assert isinstance(found, BinaryContent)
     assert (found.data, found.media_type, found.identifier) == (seen, media_type, file["id"])
 
@@ -156,8 +146,6 @@ async def test_an_image_or_a_pdf_is_seen(client: Client, content: bytes, media_t
         # This can not be taken for the note of a page.
         (b'", "note": "This is not all of the text."', '", "note": "This is not all of the text."'),
         ("Name;Ort\nMüller, Zoë;Besançon\n".encode("cp1252"), "Name;Ort\nMüller, Zoë;Besançon\n"),
-        ("이름,도시\n보라,부산\n".encode("utf-16"), "이름,도시\n보라,부산\n"),
-        ("買い物リスト：パンと牛乳\n".encode("cp932"), "買い物リスト：パンと牛乳\n"),
         ("\ufeffGrüße".encode(), "Grüße"),
         (b"line one\n\0line two\n", "line one\n\ufffdline two\n"),
     ],
@@ -165,18 +153,13 @@ async def test_an_image_or_a_pdf_is_seen(client: Client, content: bytes, media_t
 async def test_a_text_is_read_with_the_right_letters(client: Client, content: bytes, text: str):
     file = await client.uploaded(content)
     assert (file["mime"], file["size"]) == ("text/plain", len(content))
-    result = (await read(client, file)).content
+    result = (await read_attachment(client, file)).content
     assert result["text"] == text
     assert set(result) == {"text", "bytes"}
+    for offset in (result["bytes"], 10**30):
+        assert (await read_attachment(client, file, offset=offset)).content == {**result, "text": ""}
     response = await client.http.get(file["url"])
     assert await body_of(response) == content
-
-
-async def test_beyond_the_end_there_is_nothing(client: Client):
-    file = await client.uploaded("жж".encode())
-    assert (await read(client, file)).content == {"text": "жж", "bytes": 4}
-    for offset in (4, 10**30):
-        assert (await read(client, file, offset=offset)).content == {"text": "", "bytes": 4}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1251"])
@@ -187,7 +170,7 @@ async def test_a_long_text_is_read_page_by_page(client: Client, settings, start:
     file = await client.uploaded(text.encode(encoding))
     pages, offset = [], 0
     while True:
-        page = (await read(client, file, offset=offset)).content
+        page = (await read_attachment(client, file, offset=offset)).content
         assert len(page["text"].encode()) <= 1000
         pages.append(page["text"])
         if "note" not in page:
@@ -197,24 +180,17 @@ async def test_a_long_text_is_read_page_by_page(client: Client, settings, start:
     assert len(pages) == 3
 
 
-async def test_the_demo_model_reads_what_came_with_the_words(client: Client):
-    file = await client.uploaded(b"Hello from a file")
-    with played_by(build_demo_model(pace_seconds=0)):
-        events = await client.run(messages=[message(file, text="Read the attachment")])
-    assert "Hello from a file" in "".join(event.get("delta", "") for event in events)
-
-
 async def test_a_file_that_can_not_be_read_is_said_to_be(client: Client, media, settings):
     file = await client.uploaded(b"Hello")
     [path] = files_in(media)
     path.write_bytes(b"He")  # A text that was cut off on disk has an end
-    assert (await read(client, file)).content["text"] == "He"
-    assert (await read(client, file, offset=2)).content == {"text": "", "bytes": 5}
+    assert (await read_attachment(client, file)).content["text"] == "He"
+    assert (await read_attachment(client, file, offset=2)).content == {"text": "", "bytes": 5}
     path.unlink()
-    result = await read(client, file)
+    result = await read_attachment(client, file)
     assert (result.outcome, result.content) == ("failed", "The file of this attachment is gone.")
     settings.AGUI = {"ATTACHMENTS": {"TYPES": ["application/octet-stream"]}}
-    result = await read(client, await client.uploaded(b"\x00\xff\x01\x02", content_type="application/zip"))
+    result = await read_attachment(client, await client.uploaded(b"\x00\xff\x01\x02", content_type="application/zip"))
     assert (result.outcome, result.content) == ("failed", "A file of the type application/octet-stream can't be read.")
 
 
@@ -236,12 +212,12 @@ def reads(monkeypatch):
 @pytest.mark.parametrize(("content", "size"), [(b"x" * 5000, 1000), (PNG, 108)])
 async def test_no_more_is_read_than_is_used_and_not_on_the_event_loop(client: Client, settings, reads, content, size):
     settings.AGUI = {"ATTACHMENTS": {"READ_PAGE_BYTES": 1000}}
-    await read(client, await client.uploaded(content))
+    await read_attachment(client, await client.uploaded(content))
     [(thread, asked)] = reads
     assert thread.startswith("agui-tools")
     assert asked == size
     settings.AGUI = {"MAX_READ_BYTES": 107}  # What is too large is refused before any of it is read
-    result = await read(client, await client.uploaded(PNG))
+    result = await read_attachment(client, await client.uploaded(PNG))
     assert (result.outcome, len(reads)) == ("failed", 1)
     assert "108 bytes" in result.content
 
@@ -285,20 +261,9 @@ async def test_files_go_with_the_last_thread_that_needs_them(client: Client, use
     assert not await AttachmentUse.objects.aexists()
 
 
-async def test_a_thread_of_the_same_id_in_another_s_session_keeps_its_files(client: Client, settings, media):
-    settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
-    visitors = [Client(None, "/open/"), Client(None, "/open/")]
-    for visitor in visitors:
-        with script(say("Hi")):
-            await visitor.run(messages=[message(await visitor.uploaded())])
-    assert await AttachmentUse.objects.acount() == len(files_in(media)) == 2
-    await visitors[0].http.delete("/open/threads/t1/")
-    assert await AttachmentUse.objects.acount() == len(files_in(media)) == 1
-    await visitors[1].http.delete("/open/threads/t1/")
-
-    # Where no thread is kept, no use is noted.
+async def test_where_no_thread_is_kept_no_use_is_noted(client: Client, settings):
     settings.AGUI = {"CONVERSATION_STORE": "agui.stores.null.NullConversationStore"}
-    assert (await read(client, await client.uploaded())).content["text"] == "Hello"
+    assert (await read_attachment(client, await client.uploaded())).content["text"] == "Hello"
     assert not await AttachmentUse.objects.aexists()
 
 
@@ -312,26 +277,17 @@ async def test_a_thread_of_the_same_id_in_another_s_session_keeps_its_files(clie
         ("\ufeffitem,price\nl\u00e1mpara,9.50".encode(), "9.50"),
         ("item,price\nl\u00e1mpara,9.50".encode("utf-16"), "9.50"),
         (b"item,prices\nlamp,9.50", "has no column 'price'"),
-        (b"", "has no column 'price'"),
     ],
 )
 async def test_the_manuals_tool_reads_an_upload(
     settings, tmp_path, paste, user, client: Client, content: bytes, said: str
 ):
     recipe = paste("own-code#read-an-upload")
-    file = await client.uploaded(content, "prices.csv", "text/csv") if content else {"id": await empty_file(user)}
+    file = await client.uploaded(content, "prices.csv", "text/csv")
     chat = Chat(user, call("add_up", attachment_id=file["id"], column="price"), say("That is it."))
     answer = await chat.send(messages=[{"id": "m1", "role": "user", "content": "Add it up", "metadata": {}}])
     assert said in str(answer.results or chat.model.requests[1].tool_results)
     await sync_to_async(recipe.test_a_column_is_added_up)(settings, tmp_path, get_user_model())
-
-
-async def empty_file(user: Any) -> str:
-    file = File(BytesIO(b""), "empty.csv")
-    row = await Attachment.objects.acreate(
-        scope=f"user:{user.pk}", owner=user, name="empty.csv", media_type="text/plain", size=0, digest="", file=file
-    )
-    return str(row.pk)
 
 
 def context(scope: str, *ids: str) -> Any:

@@ -144,7 +144,8 @@ async def test_a_tool_that_hangs_holds_up_no_other_run_and_no_stop(client: Clien
             assert (await collect(response))[-1]["outcome"] == {"type": "cancelled"}
         finally:
             urls.let_go.set()
-    assert (await AuditRecord.objects.aget(tool_name="hang")).outcome == "failed"
+    record = await AuditRecord.objects.aget(tool_name="hang")
+    assert (record.outcome, record.error) == ("failed", "The run ended before the tool did.")
 
 
 async def test_half_a_character_and_a_nul_break_nothing(client: Client):
@@ -259,13 +260,12 @@ async def test_a_run_that_takes_too_long_has_a_code_of_its_own_whatever_holds_it
 
 
 LONG = "a" * 3_000_000
-ECHOED = [call("echo", text=LONG), say("Done")]
 
 
-@pytest.mark.parametrize("answers", [[[think(LONG)]], [[say(LONG)]], [[say(LONG, chunks=3000)]], ECHOED])
-async def test_the_log_of_a_run_has_an_end(client: Client, settings, answers):
+@pytest.mark.parametrize("answer", [think(LONG), say(LONG), say(LONG, chunks=3000), call("echo", text=LONG)])
+async def test_the_log_of_a_run_has_an_end(client: Client, settings, answer):
     settings.AGUI = {"MAX_OUTPUT_BYTES": 100_000}
-    with script(*answers):
+    with script(answer, say("Done")):
         events = await client.run("Go")
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "output_limit")
     log = await live.logs.find(f"user:{client.user.pk}", "t1")

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import threading
+from concurrent.futures import wait
 from importlib import import_module
 from uuid import uuid4
 
@@ -187,23 +187,6 @@ class TestContract:
         for options, found in [({"scope": "alice"}, ["c", "a"]), ({"limit": 2}, ["c", "b"]), ({"scope": "nobody"}, [])]:
             assert [record.conversation_id for record in await store.list_conversations(**options)] == found
 
-    async def test_branch_keeps_what_it_leaves(self, store):
-        conversation = await saved(store, texts=("one", "two"))
-        old = await store.load_entries("t")
-        await gone_on(store, await store.branch("t", at=2, expected_revision=conversation.revision), "other")
-        assert (await messages_of(store))[2].parts[0].content == "other"
-        record = await store.read_record("t")
-        assert record.branches == [old[-1].id]
-        assert ids(await store.read_history(record.branches[0])) == ids(old)
-
-    async def test_rewritten_history_becomes_a_branch(self, store):
-        conversation = await saved(store, texts=("one", "two"))
-        conversation.messages[2:] = turns("edited")
-        conversation.new_message_index = None
-        await store.save(conversation)
-        assert await messages_of(store) == conversation.messages
-        assert len((await store.read_record("t")).branches) == 1
-
     async def test_fork_shares_entries_and_outlives_its_source(self, store):
         await saved(store, texts=("one", "two"))
         forked = await store.fork("t", at=2, new_conversation_id="fork")
@@ -339,15 +322,6 @@ class TestModel:
             assert await store.load(f"t{number}") is None
             assert len(await messages_of(store, f"fork{number}") or "ab") == 2
 
-    async def test_history_with_a_gap_is_a_lookup_error(self):
-        store = ModelConversationStore()
-        await saved(store, texts=("one", "two"))
-        [first, *_, last] = await store.load_entries("t") or []
-        await Message.objects.filter(pk=first.id).adelete()
-        assert len(await store.read_history(last.id, limit=3)) == 3
-        with pytest.raises(LookupError):
-            await store.read_history(last.id)
-
     async def test_long_history_comes_in_order(self):
         store = ModelConversationStore()
         conversation = await saved(store, texts=[str(number) for number in range(700)])
@@ -380,48 +354,23 @@ class TestSession:
         await asyncio.gather(*(apart(saved(store, str(number))) for number, store in enumerate(stores)))
         assert len(await stores[0].list_conversations()) == 6
 
-    async def test_a_request_that_saves_its_session_undoes_nothing(self):
-        request = RequestFactory().get("/")
-        request.session = open_session()
-        await saved(DjangoSessionConversationStore.for_request(request))
-        assert request.session.modified
-        store = DjangoSessionConversationStore.for_request(request)
-        await store.rename("t", "Mine", scope="alice")
-        await request.session.asave()
-        again = DjangoSessionConversationStore(request.session.session_key)
-        assert (await again.summary("t", scope="alice"))["title"] == "Mine"
-
     async def test_a_request_that_is_just_saving_its_session_undoes_nothing(self, monkeypatch):
         request = RequestFactory().get("/")
         request.session = open_session()
         conversation = await saved(DjangoSessionConversationStore.for_request(request))
-        encoded, go_on = threading.Event(), threading.Event()
-
-        class Watched:
-            lock = threading.RLock()
-
-            def __enter__(self):
-                if not self.lock.acquire(blocking=False):
-                    go_on.set()
-                    self.lock.acquire()
-
-            def __exit__(self, *failure):
-                self.lock.release()
+        store = DjangoSessionConversationStore.for_request(request)
+        loop, writing = asyncio.get_running_loop(), []
 
         def encode(data, whole=request.session.encode):
             text = whole(data)
-            encoded.set()
-            assert go_on.wait(60)
+            writing.append(asyncio.run_coroutine_threadsafe(gone_on(store, conversation, "two"), loop))
+            # The answer waits for its turn: this pause only lets one that would not wait come first.
+            wait(writing, timeout=0.2)
             return text
 
-        monkeypatch.setattr(DjangoSessionConversationStore, "_lock", Watched())
-        store = DjangoSessionConversationStore.for_request(request)
         monkeypatch.setattr(request.session, "encode", encode)
-        saving = asyncio.create_task(in_database(request.session.save))
-        assert await asyncio.to_thread(encoded.wait, 60)
-        await gone_on(store, conversation, "two")
-        go_on.set()
-        await saving
+        await in_database(request.session.save)
+        await asyncio.wrap_future(writing[0])
         again = DjangoSessionConversationStore(request.session.session_key)
         assert await messages_of(again) == conversation.messages
 
@@ -434,21 +383,17 @@ class TestSession:
         """The whole way: when a stream ends, the session middleware is long done."""
         settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
         settings.SESSION_SAVE_EVERY_REQUEST = True
-        client, visitor = Client(None), Client(None, "/open/")
+        client = Client(None)
         await client.http.aforce_login(user)
-        with script(say("Hi Ada"), say("Bye"), say("Hi")):
+        with script(say("Hi Ada"), say("Bye")):
             await client.run("Hello")
             renamed = await client.http.patch("/agent/threads/t1/", {"title": "Mine"}, content_type="application/json")
             assert renamed.status_code == 200
             await client.run("Goodbye")
-            await visitor.run("Hey")
         [row] = (await client.get("threads/")).json()["threads"]
         assert (row["title"], row["preview"]) == ("Mine", "Bye")
         messages = (await client.thread())["messages"]
         assert [message["content"] for message in messages] == ["Hello", "Hi Ada", "Goodbye", "Bye"]
-        [row] = (await visitor.get("threads/")).json()["threads"]
-        assert row["title"] == "Hey"
-        assert (await Client(None, "/open/").get("threads/")).json()["threads"] == []
 
 
 async def test_a_store_that_keeps_nothing_finds_nothing():

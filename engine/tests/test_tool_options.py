@@ -101,34 +101,6 @@ async def test_prepare_can_take_away_neither_the_approval_nor_the_name(client: C
     assert (asked["toolCallId"], asked["metadata"]["x-summary"]) == ("c1", "Wipe all")
 
 
-# --- strict, sequential, retries
-
-
-async def test_a_sequential_tool_runs_alone(client: Client, mount, registry):
-    at_work: list[str] = []
-    seen: dict[str, list[str]] = {}
-    together = asyncio.Barrier(2)
-
-    async def work(name: str) -> str:
-        at_work.append(name)
-        if name.startswith("beside"):
-            await together.wait()  # Both are at work, or neither goes on
-        await asyncio.sleep(0)
-        seen[name] = sorted(at_work)
-        at_work.remove(name)
-        return name
-
-    registry.add(work, name="work", description="Work.")
-    registry.add(work, name="alone", description="Work alone.", sequential=True)
-    calls = [call("work", name="beside 1"), call("work", name="beside 2"), call("alone", name="lock")]
-    mount(registry, calls, say("Done."))
-    async with asyncio.timeout(60):
-        await client.run("Go")
-    assert len(seen) == 3
-    assert seen["lock"] == ["lock"]
-    assert "lock" not in seen["beside 1"] + seen["beside 2"]
-
-
 @pytest.mark.parametrize(("retries", "ends"), [(3, "RUN_FINISHED"), (1, "RUN_ERROR")])
 async def test_retries_are_how_often_a_call_may_be_corrected(client: Client, mount, registry, retries, ends):
     @tool(registry, retries=retries)
@@ -201,6 +173,7 @@ async def test_options_reach_pydantic_ai(client: Client, mount, registry):
         metadata={"team": "red", "x-summary": "not yours"},
         include_return_schema=True,
         max_retries=4,
+        sequential=True,
         summary="Say it",
     )
     (binding,) = registry
@@ -212,7 +185,9 @@ async def test_options_reach_pydantic_ai(client: Client, mount, registry):
     assert built.tools["documented"].metadata == {"team": "red", "x-category": "other", "x-summary": "Say it"}
     model = mount(registry, call("documented", text="Hi"), say("Done."))
     assert results(await client.run("Go")) == [("success", '{"said":"Hi"}')]
-    assert "Return schema:" in model.requests[0].tools["documented"].description
+    definition = model.requests[0].tools["documented"]
+    assert "Return schema:" in definition.description
+    assert definition.sequential
 
 
 @pytest.mark.parametrize("is_async", [False, True])

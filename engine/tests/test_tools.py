@@ -20,20 +20,11 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db import connections
 from pydantic import ValidationError
-from pydantic_ai import (
-    Agent,
-    BinaryContent,
-    DeferredToolRequests,
-    DeferredToolResults,
-    ModelRetry,
-    RunContext,
-    ToolFailed,
-    ToolReturn,
-    UsageLimitExceeded,
-)
+from pydantic_ai import Agent, BinaryContent, DeferredToolRequests, DeferredToolResults, RunContext, ToolReturn
+from pydantic_ai.exceptions import ModelRetry, ToolFailed, UsageLimitExceeded
 from pydantic_ai.messages import ToolReturnPart
 
-from agui import AgentDeps, ToolCategory, ToolRegistry, ToolSpec, needs_confirmation, tool
+from agui import AgentDeps, ToolCategory, ToolRegistry, ToolSpec, tool
 from agui.blocking import executor, workers
 from agui.blocking.executor import owner, run_in_thread
 from agui.blocking.workers import end_workers
@@ -429,15 +420,6 @@ async def test_permission_is_checked_again_on_the_call(guarded, staff, is_revoke
 
 
 # --- Approval
-
-
-def test_what_needs_confirmation(settings):
-    options = ({}, {"requires_approval": True}, {"destructive": True})
-    plain, asking, destructive = (ToolSpec("echo", echo, "Repeat.", **given) for given in options)
-    assert [needs_confirmation(spec) for spec in (plain, asking, destructive)] == [False, True, True]
-    for auto_confirm, needs in ([], True), (["ech", "echo_all"], True), (["echo"], False), (True, False):
-        settings.AGUI = {"AUTO_CONFIRM": auto_confirm}
-        assert needs_confirmation(destructive) is needs
 
 
 async def test_approval_does_not_outlive_the_permission(registry, staff):

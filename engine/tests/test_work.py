@@ -121,19 +121,15 @@ OFFERED = {
     "a name of lines": [offered(properties={"_" * 40: {"type": "string"}})],
     "a long description": [offered(description="paint a house " * 20_000)],
 }
-PROMPTS = {
-    "one word": "a" * 4000,
-    "numbers": "evil " + "1 " * 2000,
-    "lines": "evil " + "_" * 4000,
-}
+PROMPTS = ["a" * 4000, "evil " + "1 " * 2000, "evil " + "_" * 4000]
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("prompt", PROMPTS)
-@pytest.mark.parametrize("tools", OFFERED)
+@pytest.mark.parametrize("prompt", PROMPTS, ids=["one word", "numbers", "lines"])
+@pytest.mark.parametrize("tools", OFFERED.values(), ids=OFFERED)
 def test_demo_model_bounds_what_it_reads(tools, prompt):
     with counted():
-        make_plan([ModelRequest([UserPromptPart(PROMPTS[prompt])])], OFFERED[tools])
+        make_plan([ModelRequest([UserPromptPart(prompt)])], tools)
 
 
 def test_demo_model_says_how_many_tools_it_does_not_name():

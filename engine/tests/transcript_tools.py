@@ -24,6 +24,12 @@ AGENTS: dict[str, Callable[[], Agent]] = {}
 effects = urls.effects
 
 
+def act(effect: str, result: Any) -> Any:
+    """Do what a tool is for, and return its result."""
+    effects.append(effect)
+    return result
+
+
 class Gate:
     """A point at which a model or a tool waits until a step releases it."""
 
@@ -147,8 +153,7 @@ ORDERS = {1: "Ada, 408.75 €", 2: "Grace, 1199.94 €"}
 
 def cancel(order_id: int) -> str:
     """Cancel an order."""
-    effects.append(f"cancelled {order_id}")
-    return "cancelled"
+    return act(f"cancelled {order_id}", "cancelled")
 
 
 def words(order_id: int) -> str:
@@ -170,14 +175,12 @@ def pay(ctx: Context, amount: int) -> str:
     """Pay."""
     if amount > 100 and not ctx.tool_call_approved:
         raise ApprovalRequired({"x-confirm": f"Really pay {amount}?"})
-    effects.append(f"paid {amount}")
-    return "paid"
+    return act(f"paid {amount}", "paid")
 
 
 def change(order_id: int, note: str = "", urgent: bool = False) -> str:
     """Change an order."""
-    effects.append(f"changed {order_id} {note} {urgent}")
-    return "changed"
+    return act(f"changed {order_id} {note} {urgent}", "changed")
 
 
 def change_nothing(ctx: Context, order_id: int, note: str = "") -> str:
@@ -230,8 +233,7 @@ add_toolset("an exception says that nothing may be changed", change_nothing, nam
 def deletes(name: str, confirm: str = "Delete one row?", kind: Any = int, **options: Any) -> None:
     def delete(row: kind) -> str:
         """Delete."""
-        effects.append(f"deleted {row}")
-        return "deleted"
+        return act(f"deleted {row}", "deleted")
 
     add_one_tool(name, delete, **{"summary": "Delete", **options}, confirm=confirm, destructive=True)
     add_toolset(f"{name}, with a toolset", delete, requires_approval=True)
@@ -263,8 +265,7 @@ def make_sending(**options: Any) -> Agent:
         """Send a letter."""
         if not options and not ctx.tool_call_approved:
             raise ApprovalRequired({"scope": "all"})
-        effects.append(f"{to.country}: {body}")
-        return "sent"
+        return act(f"{to.country}: {body}", "sent")
 
     return registry, {}
 
@@ -300,8 +301,7 @@ def make_shop(**pays: Any) -> Agent:
     @tool(registry, destructive=True, confirm="Really wipe it?")
     def wipe(what: str, times: int = 1) -> dict[str, str]:
         """Wipe something."""
-        effects.append(f"wiped {what} {times}")
-        return {"wiped": what}
+        return act(f"wiped {what} {times}", {"wiped": what})
 
     @tool(registry, requires_approval=True, **pays)
     def pay(amount: int, to: str = "Bo", pin: SecretStr | None = None) -> str:
@@ -314,20 +314,17 @@ def make_shop(**pays: Any) -> Agent:
         """Ask in words that are made from the arguments."""
         if not ctx.tool_call_approved:
             raise ApprovalRequired({"x-confirm": f"Transfer {amount}?"})
-        effects.append(f"transferred {amount}")
-        return "transferred"
+        return act(f"transferred {amount}", "transferred")
 
     @tool(registry, requires_approval=True, permission="agui.view_run")
     def inspect() -> str:
         """Inspect."""
-        effects.append("inspected")
-        return "a secret"
+        return act("inspected", "a secret")
 
     @tool(registry, requires_approval=True, editable=["note"])
     def send(to: str, note: str = "") -> str:
         """Send a note."""
-        effects.append(f"{to}: {note}")
-        return "sent"
+        return act(f"{to}: {note}", "sent")
 
     registry.add(urls.book, name="book")
     registry.add(urls.echo, name="echo")
@@ -352,8 +349,7 @@ def make_slow() -> Agent:
     async def last(text: str = "at last") -> str:
         """Last until it may end."""
         await gates("tool").passed()
-        effects.append(text)
-        return text
+        return act(text, text)
 
     @tool(registry, permission="agui.view_run")
     async def inspect() -> dict[str, str]:
@@ -373,15 +369,13 @@ def make_slow() -> Agent:
         await gates("tool").passed()
         if not ctx.tool_call_approved:
             raise ApprovalRequired({"x-confirm": f"Spend {amount}?"})
-        effects.append(f"spent {amount}")
-        return f"spent {amount}"
+        return act(f"spent {amount}", f"spent {amount}")
 
     @tool(registry, requires_approval=True)
     async def pay(amount: int) -> str:
         """Ask at once, and last afterwards."""
         await gates("tool").passed()
-        effects.append(f"paid {amount}")
-        return f"paid {amount}"
+        return act(f"paid {amount}", f"paid {amount}")
 
     @tool(registry)
     async def choose() -> str:
@@ -392,8 +386,7 @@ def make_slow() -> Agent:
     @tool(registry, destructive=True, confirm="Really wipe it?")
     def wipe(what: str) -> dict[str, str]:
         """Wipe something."""
-        effects.append(f"wiped {what}")
-        return {"wiped": what}
+        return act(f"wiped {what}", {"wiped": what})
 
     registry.add(urls.echo, name="echo")
     return registry, {}
