@@ -33,7 +33,7 @@ CUT = {"type": "cut"}  # Sent by an application: the connection breaks
 
 
 @asynccontextmanager
-async def serving(application: Application, grace_seconds: float = 0) -> AsyncIterator[str]:
+async def serving(application: Application, grace_seconds: float = 0, host: str = "127.0.0.1") -> AsyncIterator[str]:
     """Serve an ASGI application, one request a connection; yields its URL. What is at work at the end has some time."""
     at_work: set[asyncio.Task[None]] = set()
 
@@ -51,9 +51,9 @@ async def serving(application: Application, grace_seconds: float = 0) -> AsyncIt
             at_work.discard(task)
             writer.close()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    server = await asyncio.start_server(connected, host, 0)
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield f"http://{host}:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
         for _ in range(5):  # From a connection that was let in just now to its task

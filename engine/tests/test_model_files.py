@@ -206,11 +206,12 @@ async def test_a_private_address_is_never_opened(
 ):
     """Not even after a redirect: the first address, 127.0.0.1, looks public here, and 127.0.0.2 private."""
     monkeypatch.setattr(_ssrf, "_PRIVATE_NETWORKS", (ipaddress.IPv4Network("127.0.0.2/32"),))
-    private = files.url.replace("127.0.0.1", "127.0.0.2") + "/a.pdf"
-    files.answers = [(302, {"location": private})]
-    allow(settings)
-    events = await client.run(messages=[pdf(files.url + "/there" if is_redirect else private)])
-    assert files.paths == ["/there"] * is_redirect
+    hidden = Files()
+    async with serving(hidden, host="127.0.0.2") as private:
+        files.answers = [(302, {"location": f"{private}/a.pdf"})]
+        allow(settings)
+        events = await client.run(messages=[pdf(files.url + "/there" if is_redirect else f"{private}/a.pdf")])
+    assert (files.paths, hidden.paths) == (["/there"] * is_redirect, [])
     assert sent_files(google) == []
     assert len(told(events)) == 1
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from concurrent.futures import wait
+import threading
 from importlib import import_module
 from uuid import uuid4
 
@@ -358,19 +358,33 @@ class TestSession:
         request = RequestFactory().get("/")
         request.session = open_session()
         conversation = await saved(DjangoSessionConversationStore.for_request(request))
-        store = DjangoSessionConversationStore.for_request(request)
-        loop, writing = asyncio.get_running_loop(), []
+        encoded, go_on = threading.Event(), threading.Event()
+
+        class Watched:
+            lock = threading.RLock()
+
+            def __enter__(self):
+                if not self.lock.acquire(blocking=False):
+                    go_on.set()
+                    self.lock.acquire()
+
+            def __exit__(self, *failure):
+                self.lock.release()
 
         def encode(data, whole=request.session.encode):
             text = whole(data)
-            writing.append(asyncio.run_coroutine_threadsafe(gone_on(store, conversation, "two"), loop))
-            # The answer waits for its turn: this pause only lets one that would not wait come first.
-            wait(writing, timeout=0.2)
+            encoded.set()
+            assert go_on.wait(60)
             return text
 
+        monkeypatch.setattr(DjangoSessionConversationStore, "_lock", Watched())
+        store = DjangoSessionConversationStore.for_request(request)
         monkeypatch.setattr(request.session, "encode", encode)
-        await in_database(request.session.save)
-        await asyncio.wrap_future(writing[0])
+        saving = asyncio.create_task(in_database(request.session.save))
+        assert await asyncio.to_thread(encoded.wait, 60)
+        await gone_on(store, conversation, "two")
+        go_on.set()
+        await saving
         again = DjangoSessionConversationStore(request.session.session_key)
         assert await messages_of(again) == conversation.messages
 
