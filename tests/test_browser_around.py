@@ -110,10 +110,10 @@ def test_title_and_notification_tell_of_a_run_that_ends_while_nobody_looks(chat:
     # A notification tells nothing of the conversation.
     end_unseen(chat, failed("secret"), permission="granted")
     chat.wait_for_function("() => told.length === 1")
-    assert chat.evaluate("told") == [["Assistant", "The answer has failed"]]
+    assert chat.evaluate("told") == [["Assistant", "The answer failed"]]
     chat.evaluate(LOOK_AWAY, False)
     drawn(chat)
-    expect(chat.get_by_text("Notify me the next time")).to_have_count(0)
+    expect(chat.get_by_text("Notify me next time")).to_have_count(0)
     new_chat(chat)
     title = chat.title()
     end_unseen(chat, FINISHED)
@@ -121,7 +121,7 @@ def test_title_and_notification_tell_of_a_run_that_ends_while_nobody_looks(chat:
     assert chat.evaluate("[told, asked]") == [[], 0]  # Nobody has allowed it.
     chat.evaluate(LOOK_AWAY, False)
     chat.wait_for_function("title => document.title === title", arg=title)
-    chat.get_by_role("button", name="Notify me the next time").click()
+    chat.get_by_role("button", name="Notify me next time").click()
     chat.wait_for_function("() => asked === 1")
     expect(chat.get_by_text("An answer came while you were away.")).to_have_count(0)
     # An offer that was declined does not come again.

@@ -118,7 +118,7 @@ def test_an_error_stays_with_its_turn_and_is_tried_again_in_its_place(scripted: 
     scripted.context.grant_permissions(["clipboard-read", "clipboard-write"])
     failure = scripted.locator(".failure:visible")
     expect(failure).not_to_contain_text("secret detail")
-    scripted.get_by_role("button", name="Copy the run's number").click()
+    scripted.get_by_role("button", name="Copy the run's ID").click()
     expect(failure.locator(".icon-check")).to_be_visible()
     assert re.fullmatch("[0-9a-f]{8}", scripted.evaluate("navigator.clipboard.readText()"))
     scripted.reload()

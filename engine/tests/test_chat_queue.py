@@ -211,7 +211,7 @@ def test_what_waits_is_held_after_control_c_and_sent_on_request(keys, talk):
 
 def test_what_waits_is_held_after_a_failure_and_shown_when_the_thread_is_taken_up(keys, talk):
     told = talk([typed(keys, "one" + ALT, waits="one"), fail(RuntimeError("hunter2"))], lines=["Go"])
-    held = "The answer has failed, and these messages wait:\n  1  at the next step: one\n"
+    held = "The answer failed, and these messages wait:\n  1  at the next step: one\n"
     assert held in told.out
     thread = Thread.objects.get().thread_id
     told = talk(lines=["/drop 1", "/queue", "/send"], arguments=["--thread", thread])

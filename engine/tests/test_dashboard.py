@@ -270,7 +270,7 @@ def test_every_range_has_its_page(chief, span):
 
 def test_without_runs_it_says_so(chief):
     html = page_of(chief)
-    assert html.count("Nothing in this time.") == 10
+    assert html.count("Nothing in this period.") == 10
     assert 'class="agui-grid"' not in html
     assert 'href="/admin/agui_dashboard/runspan/"' in chief.get("/admin/agui/run/").content.decode()
 

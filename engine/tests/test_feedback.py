@@ -135,4 +135,4 @@ async def test_the_admin_finds_it_and_leads_to_what_was_said(client: Client, chi
     assert link in unescape(page)
     assert f"/admin/agui/run/{row.run}/change/" in page
     assert "Heads &lt;b&gt;" in transcript
-    assert "Tails" not in transcript.partition("Versions that were left")[0]
+    assert "Tails" not in transcript.partition("Earlier versions")[0]

@@ -126,7 +126,7 @@ async def test_a_run_that_asks_or_fails_is_told_and_one_that_was_stopped_is_not(
     told = Notification.objects.values_list("thread_id", "kind").order_by("thread_id")
     assert [row async for row in told] == [("asks", "run.waiting"), ("fails", "run.failed")]
     await deliver_all()
-    assert {one.subject for one in mail.outbox} == {"Your decision is needed: Go", "The answer has failed: Go"}
+    assert {one.subject for one in mail.outbox} == {"Your decision is needed: Go", "The answer failed: Go"}
     assert "secret cause" not in str([one.message() for one in mail.outbox])
 
 

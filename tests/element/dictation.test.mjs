@@ -151,7 +151,7 @@ test("a refusal of the browser and a missing microphone are told", async () => {
   const heard = microphone({ asking: async () => { if (refusals.length) throw new DOMException("", refusals.shift()); } });
   const page = await listening({ heard });
   page.mic.click();
-  await page.told("The browser does not let this page use the microphone.");
+  await page.told("The browser doesn't let this page use the microphone.");
   page.mic.click();
   await page.told("No working microphone was found.");
   page.all(".voice .icon-button").at(-1).click();

@@ -85,7 +85,7 @@ test("nothing found and a failure are said, but nothing about a sentence that go
   await told(page, "No records found.");
   type(page.input, "");
   page.write("@broken");
-  await told(page, "The search failed. Type on to try again.");
+  await told(page, "The search failed. Keep typing to try again.");
   type(page.input, "");
   page.write("@zzz, please");
   await until(() => page.asked.some((text) => text.startsWith("zzz,")));

@@ -76,7 +76,7 @@ test("an answer is copied whole and as Markdown, or the page says that it can no
   const page = await asked([said("**One.**", "a", chunk("Two.", "b"))]);
   const copies = [];
   Object.defineProperty(navigator, "clipboard", { value: { writeText: () => Promise.reject(new Error()) }, configurable: true });
-  for (const [works, words] of [[true, "Copied"], [false, "The browser does not let this page copy."]]) {
+  for (const [works, words] of [[true, "Copied"], [false, "The browser doesn't let this page copy."]]) {
     document.execCommand = () => (copies.push(page.root.querySelector("textarea.visually-hidden").value), works);
     await page.press("Copy the answer");
     await tell(page, words);
@@ -176,7 +176,7 @@ test("an answer that is not whole says so, and only the newest one goes on", asy
   await page.press("Continue");
   await until(() => page.texts(".bubble").at(-1) === "Continue");
   await page.finished();
-  await has(() => page.texts(".turn-note"), ["This answer is not whole."]);
+  await has(() => page.texts(".turn-note"), ["This answer is incomplete."]);
 });
 
 test("a file that the model can't read is told of below the answer", async () => {

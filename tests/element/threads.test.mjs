@@ -42,11 +42,11 @@ test("conversations are grouped by day, and say what each has to tell", async ()
   marks.forEach((mark, n) => Object.assign(page.store.rows[n], mark));
   await page.press("Close", page.drawer);
   await page.toggle();
-  await has(() => page.texts(".thread-mark"), ["New answer", "Answering", "Waits for you"]);
+  await has(() => page.texts(".thread-mark"), ["New answer", "Answering", "Waiting for you"]);
   assert.equal(page.texts(".threads h3").at(-1), "Pinned");
   // While one answers, the list is read again.
   Object.assign(page.store.rows[1], { running: false, unread: true });
-  await has(() => page.texts(".thread-mark"), ["New answer", "New answer", "Waits for you"]);
+  await has(() => page.texts(".thread-mark"), ["New answer", "New answer", "Waiting for you"]);
 });
 
 test("rows of one title differ in their time", async () => {
@@ -231,7 +231,7 @@ test("a conversation is archived and comes back", async () => {
   await page.press("Archived conversations");
   await page.shows(["Question 0"]);
   await page.choose("Question 0", "Restore from the archive");
-  await page.told("Nothing is archived.");
+  await page.told("No archived conversations.");
   await page.press("Archived conversations");
   await page.shows(["Question 0", "Question 1"]);
 });

@@ -1,4 +1,4 @@
-// Messages that wait on the server: what shows at once, what the server's list decides, and what is lost never.
+// Waiting messages on the server: what shows at once, what the server's list decides, and what is lost never.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

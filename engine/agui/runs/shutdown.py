@@ -54,7 +54,7 @@ class Shutdown:
         """Raise AtCapacity if the server is about to end."""
         if self.has_begun:
             raise AtCapacity(
-                _("The server is about to end. Try again soon."), headers={"Retry-After": "1"}
+                _("The server is shutting down. Try again soon."), headers={"Retry-After": "1"}
             )
 
     def _receive(self, number: int, frame: FrameType | None) -> None:

@@ -87,7 +87,7 @@ class UnknownEncoding(UnsupportedMediaType):
     """Refuses a text whose letters could be others."""
 
     code = "unknown_encoding"
-    message = "This text can't be read for sure. Save it as UTF-8 and send it again."
+    message = "The encoding of this text is unclear. Save it as UTF-8 and send it again."
 
 
 def keep_upload(upload: UploadedFile, actor: Actor) -> Attachment:

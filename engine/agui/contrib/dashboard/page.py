@@ -87,7 +87,7 @@ def charts_of(periods: Sequence[Period], all_figures: AllFigures) -> list[Chart]
 def _runs(all_figures: AllFigures) -> list[Series]:
     return [
         _series(wording("ended well"), "good", all_figures, Figures.ended, WELL),
-        _series(wording("cancelled or on"), "quiet", all_figures, Figures.ended, NEITHER),
+        _series(wording("cancelled or ongoing"), "quiet", all_figures, Figures.ended, NEITHER),
         _series(wording("failed"), "bad", all_figures, Figures.ended_otherwise, NOT_FAILED),
     ]
 

@@ -23,12 +23,12 @@ MAX_TITLE_CHARS = 80
 SUBJECTS: dict[str, str | Promise] = {
     Notification.Kind.FINISHED: wording("The answer is ready"),
     Notification.Kind.WAITING: wording("Your decision is needed"),
-    Notification.Kind.FAILED: wording("The answer has failed"),
+    Notification.Kind.FAILED: wording("The answer failed"),
 }
 SENTENCES: dict[str, str | Promise] = {
     Notification.Kind.FINISHED: _("The assistant has answered while you were away."),
     Notification.Kind.WAITING: _("The assistant waits for your decision before it goes on."),
-    Notification.Kind.FAILED: _("The run has ended with an error. What was done so far is kept."),
+    Notification.Kind.FAILED: _("The run ended with an error. What was done so far is kept."),
 }
 
 Thread = get_conversation_model()
@@ -65,7 +65,7 @@ def compose(row: Notification, address: str) -> EmailMessage:
     }
     choices = links.choices_url(row.scope)
     if choices:
-        question = _("Here you choose how you are told, or that you are not:")
+        question = _("Choose here how you are told, or turn it off:")
         paragraphs.append(f"{question}\n{choices}")
         headers["List-Unsubscribe"] = f"<{choices}>"
     return EmailMessage(subject, "\n\n".join(paragraphs) + "\n", to=[address], headers=headers)

@@ -14,7 +14,7 @@ from agui.contrib.terminal.waiting import WaitingMessage, with_text
 
 WHY = {
     "paused": "The conversation waits for an answer, and these messages wait, too:",
-    "failed": "The answer has failed, and these messages wait:",
+    "failed": "The answer failed, and these messages wait:",
     "cancelled": "The answer was stopped, and these messages wait:",
     "timed_out": "The answer took too long, and these messages wait:",
     "interrupted": "The answer was interrupted, and these messages wait:",

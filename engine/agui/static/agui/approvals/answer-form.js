@@ -43,7 +43,7 @@ export const FORM_WORDS = {
   removeItem: "Remove {name}",
   entryName: "Name",
   entryValue: "Value",
-  sameName: "There is an entry of this name already.",
+  sameName: "There is already an entry with this name.",
   kindText: "Text",
   kindNumber: "Number",
   kindChoice: "Choice",

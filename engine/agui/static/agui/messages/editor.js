@@ -9,7 +9,7 @@ import { h } from "../dom/elements.js";
 
 /** The words of this module. */
 export const EDITOR_WORDS = {
-  editHint: "The answer is written anew; this one stays as a version.",
+  editHint: "A new answer is written. This one is kept as a version.",
   saveMessage: "Save",
   cancel: "Cancel",
 };

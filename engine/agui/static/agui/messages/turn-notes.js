@@ -15,11 +15,11 @@ import { format } from "../words/strings.js";
 /** In English; the tables of other languages have these, too. */
 export const NOTE_WORDS = {
   sentLater: "Your message is kept here, and is sent when the connection is back.",
-  not_a_stream: "The server's answer can't be read.",
+  not_a_stream: "The server's answer could not be read.",
   runId: "Run {id}",
-  copyRunId: "Copy the run's number",
-  beginsAgain: "You can go on from {time}.",
-  answerCut: "This answer is not whole.",
+  copyRunId: "Copy the run's ID",
+  beginsAgain: "You can continue at {time}.",
+  answerCut: "This answer is incomplete.",
   goOn: "Continue",
 };
 

@@ -8,11 +8,11 @@ import { h, iconButton } from "../dom/elements.js";
 /** In English; the tables of other languages have these, too. */
 export const BACKGROUND_WORDS = {
   answerReady: "The answer is ready",
-  questionReady: "The assistant asks you something",
-  runFailed: "The answer has failed",
+  questionReady: "The assistant has a question for you",
+  runFailed: "The answer failed",
   offerNotice: "An answer came while you were away.",
-  notifyMe: "Notify me the next time",
-  notifyDenied: "The browser does not let this page notify you.",
+  notifyMe: "Notify me next time",
+  notifyDenied: "The browser doesn't let this page notify you.",
 };
 
 /** @typedef {import("../types.d.ts").PageContext} Context */

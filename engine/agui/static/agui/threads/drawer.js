@@ -18,7 +18,7 @@ export const THREADS_WORDS = {
   threadsFailed: "The conversations could not be loaded.",
   loadMore: "Load more",
   archivedThreads: "Archived conversations",
-  noArchivedThreads: "Nothing is archived.",
+  noArchivedThreads: "No archived conversations.",
 };
 
 /** @typedef {import("../words/strings.js").Strings & typeof THREADS_WORDS} Words */

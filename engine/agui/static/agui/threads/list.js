@@ -16,7 +16,7 @@ export const LIST_WORDS = {
   lastWeek: "Last 7 days",
   pinned: "Pinned",
   unread: "New answer",
-  waits: "Waits for you",
+  waits: "Waiting for you",
   untitled: "Untitled",
   newTitle: "New title",
   more: "More for “{title}”",

@@ -49,11 +49,11 @@ export const STRINGS = {
   newChat: "New chat",
   threads: "Conversations",
   threadGone:
-    "That conversation is not there: it was deleted, or it is not yours. Here is a new one.",
+    "That conversation was not found: it was deleted, or is not yours. Here is a new one.",
 
   copy: "Copy",
   copied: "Copied",
-  copyFailed: "The browser does not let this page copy.",
+  copyFailed: "The browser doesn't let this page copy.",
   editMessage: "Edit the message",
   quote: "Quote",
   readAloud: "Read aloud",

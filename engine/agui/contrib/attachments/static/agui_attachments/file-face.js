@@ -12,10 +12,10 @@ export const FILE_WORDS = {
   showFile: "Show {name}",
   file_too_large: "This file is too large.",
   file_over_limit: "This file is too large: at most {limit}.",
-  too_many_files: "A message can't have more files.",
+  too_many_files: "A message can't have any more files.",
   file_unreadable: "This can't be read: it is a folder, or has changed.",
   unknown_kind: "This kind of file can't be read. You can send: {kinds}.",
-  unknown_encoding: "This text can't be read for sure. Save it as UTF-8 and send it again.",
+  unknown_encoding: "The encoding of this text is unclear. Save it as UTF-8 and send it again.",
   texts: "texts",
 };
 

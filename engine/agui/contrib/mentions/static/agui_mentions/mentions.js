@@ -15,7 +15,7 @@ export const MENTION_WORDS = {
   records: "Records",
   searchingRecords: "Searching…",
   noRecords: "No records found.",
-  recordsFailed: "The search failed. Type on to try again.",
+  recordsFailed: "The search failed. Keep typing to try again.",
   shortcutMention: "Mention a record",
 };
 

@@ -4,7 +4,7 @@
 /** In English; the tables of other languages have these, too. */
 export const WAITING_KEY_WORDS = {
   shortcutNextStep: "Send, to be read at the next step",
-  shortcutMove: "Move a message that waits",
+  shortcutMove: "Move a waiting message",
 };
 
 /** @param {import("../agui/types.d.ts").Strings} strings @returns {[string, string][]} */

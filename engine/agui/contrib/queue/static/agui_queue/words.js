@@ -3,7 +3,7 @@
 
 /** In English; the tables of other languages have these, too. */
 export const WAITING_WORDS = {
-  waitingMessages: "Messages that wait",
+  waitingMessages: "Waiting messages",
   whenRead: "When the agent reads it",
   afterAnswer: "After this answer",
   nextStep: "At the next step",
@@ -15,12 +15,12 @@ export const WAITING_WORDS = {
   cancel: "Cancel",
   removeWaiting: "Remove",
   sendWaiting: "Send now",
-  waitingAdded: "Your message waits.",
+  waitingAdded: "Your message is waiting.",
   waitingMoved: "Moved to place {place} of {count}.",
   waitingRead: "The agent has read your message.",
   waitingRemoved: "Removed.",
   waitingFull: "No more than {count} can wait.",
-  waitingUnsent: "Not sent yet, and kept here: there is no connection.",
+  waitingUnsent: "Not sent yet: there is no connection. It is kept here.",
   waitingTooLate: "The agent has read it already.",
   heldPaused: "The agent reads this when you have answered above.",
   heldFailed: "The answer failed. This was not sent.",

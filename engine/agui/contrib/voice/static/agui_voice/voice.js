@@ -19,7 +19,7 @@ export const VOICE_WORDS = {
   recording: "Recording",
   transcribing: "Transcribing what you said…",
   recordingDiscarded: "The recording was discarded.",
-  microphone_denied: "The browser does not let this page use the microphone.",
+  microphone_denied: "The browser doesn't let this page use the microphone.",
   no_microphone: "No working microphone was found.",
   not_understood: "Nothing was understood.",
   recording_too_long: "The recording is too long.",
