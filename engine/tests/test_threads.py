@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,6 +14,7 @@ from pydantic_ai.conversation_store import ConversationConflict
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 
 from agui.blocking.executor import in_database
+from agui.clock import now
 from agui.http.excerpts import EXCERPT_CHARS, excerpt_of
 from agui.models import Message, Run, get_conversation_model
 from agui.stores import search
@@ -162,3 +164,13 @@ def test_excerpts(text: str, q: str, excerpt: str):
     assert excerpt_of(text, search_words(q)) == excerpt
     between_words = excerpt_of(GREEK * 10 + "needle " + GREEK * 10, ["needle"])
     assert set(between_words.strip("…").split()) == {"needle", *GREEK.split()}
+
+
+async def test_a_thread_has_the_time_of_each_message(client: Client):
+    begun = now()
+    with script(call("echo", text="a"), say("Fine")):
+        await client.run("Hello")
+    thread = await client.thread()
+    assert [*thread["times"]] == [message["id"] for message in thread["messages"]]
+    times = [begun, *map(datetime.fromisoformat, thread["times"].values()), now()]
+    assert times == sorted(times)

@@ -21,7 +21,7 @@ from agui.http.excerpts import NO_HIT, find_hits
 from agui.http.views import AgentView
 from agui.models import Run
 from agui.protocol.interrupts import frontend_calls, open_interrupts
-from agui.protocol.outbound import to_wire, wire_messages
+from agui.protocol.outbound import times_of, to_wire, wire_messages
 from agui.protocol.run_input import check_thread_id
 from agui.runs.live import live
 from agui.runs.recovery import recover, still_on
@@ -165,12 +165,14 @@ class ThreadView(AgentView):
         details = await in_database(read_details, thread.id, thread.scope)
         branches = await thread.store.branches(thread.id, scope=thread.scope)
         messages = await run_in_thread(wire_messages, conversation.messages, pool="reading")
+        times = await run_in_thread(times_of, conversation.messages, pool="reading")
         requests = conversation.deferred_tool_requests
         pending = [to_wire(question.interrupt) for question in open_interrupts(requests)]
         payload = {
             **summary,
             **details,
             "messages": messages,
+            "times": {sent["id"]: times[sent["id"]] for sent in messages if sent["id"] in times},
             "branches": branches,
             "state": last_state(conversation.messages),
             "pending": pending,

@@ -187,6 +187,8 @@ export interface RunInput {
 /** A thread as the server tells it. */
 export interface Thread {
   messages?: Message[];
+  /** When each message was sent: ISO 8601, by its id. */
+  times?: Record<string, string>;
   state?: unknown;
   pending?: Interrupt[] | null;
   running?: boolean;
