@@ -95,7 +95,7 @@ def test_tools_of_other_apps(bake, rendered: dict[str, Path]):
     # As who installs these apps would tell mypy: they have no types.
     untyped = ["environ", "axes.*", *(f"{package}.*" for package in [*APPS, *UNTYPED])]
     replace(project / "pyproject.toml", '"config.settings"', '"config.sweep"')
-    replace(project / "pyproject.toml", 'module = "environ"', f"module = {json.dumps(untyped)}", count=1)
+    replace(project / "pyproject.toml", 'module = ["environ"]', f"module = {json.dumps(untyped)}", count=1)
     settings = {"DJANGO_SETTINGS_MODULE": "config.sweep"}
     models, refused = write_tools(project, *APPS, *OWN, **settings)
     print(models)
