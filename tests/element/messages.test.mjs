@@ -140,7 +140,7 @@ for (const [code, message, metadata, step, besides] of [
   ["model_refused", "The model or its provider refused the request.", {}, "Try again", "Run 3f2a91bc"],
   ["empty_answer", "The model's answer was empty. Try again.", {}, "Try again", "Run 3f2a91bc"],
   ["context_window", "The conversation is too long for the model. Start a new one.", {}, "New chat", "Run 3f2a91bc"],
-  ["budget_exceeded", "Your budget is used up.", { resets_at: "2026-11-23T00:00:00+00:00" }, undefined, "You can go on from Nov 2"],
+  ["budget_exceeded", "Your budget is used up.", { resets_at: "2026-11-23T00:00:00+00:00" }, undefined, "You can continue at Nov 2"],
   ["internal_error", "The run failed on the server.", { debug: DEBUG }, "Try again", "look at OPENAI_API_KEY in .env.ModelHTTPError: 401"],
 ]) {
   test(`after ${code} the next step is ${step ?? "none"}`, async () => {

@@ -83,7 +83,7 @@ def _dump_with_ids(message: ModelMessage) -> list[Any]:
 
 def times_of(messages: Iterable[ModelMessage]) -> dict[str, str]:
     """When each message was sent, by the id under which a client knows it: ISO 8601, in UTC."""
-    times = {}
+    times: dict[str, str] = {}
     for message in messages:
         parts = [getattr(part, "timestamp", None) for part in message.parts[:1]]
         sent = next(filter(None, parts), message.timestamp)
