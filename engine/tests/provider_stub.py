@@ -81,10 +81,9 @@ class Body:
 
 @dataclass(frozen=True)
 class Received:
-    """A request; its header names are in lower case."""
+    """A request."""
 
     path: str
-    headers: dict[str, str]
     body: dict[str, Any]
 
 
@@ -102,7 +101,7 @@ class ProviderStub:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                stub.requests.append(Received(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+                stub.requests.append(Received(self.path, body))
                 reply = stub.replies.pop(0) if stub.replies else Refusal(500, {"error": {"message": "no reply left"}})
                 if isinstance(reply, Refusal):
                     reply = Body([json.dumps(reply.body)], reply.status, "application/json")

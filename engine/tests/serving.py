@@ -1,8 +1,8 @@
 """A server on a real socket in the test's own event loop, so that a client meets HTTP and the test what it does."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,22 +112,16 @@ class Site:
 
 @asynccontextmanager
 async def site_that_says(user: Any, *answers: Any, around: Any = None) -> AsyncIterator[Site]:
-    """Serve the engine's endpoint with a script instead of a model; `around` wraps the application."""
+    """Serve the endpoint as a project does, with a script instead of a model; `around` wraps the application."""
     token = (await sync_to_async(create_token)(user))[1]
-    # The script comes before the server: what answers a request inherits it.
-    with script(*answers) as llm, kept_on_loop() as application:
-        async with serving(around(application) if around else application, grace_seconds=10) as url:
-            yield Site(f"{url}/agent/", {"Authorization": f"Bearer {token}"}, llm)
-
-
-@contextmanager
-def kept_on_loop() -> Iterator[Application]:
-    """Django's application as a project's server runs it."""
     application: Application = ASGIHandler()
     for part in parts.installed():
         application = part.wrap_application(application)
     try:
-        yield application
+        # The script comes before the server: what answers a request inherits it.
+        with script(*answers) as llm:
+            async with serving(around(application) if around else application, grace_seconds=10) as url:
+                yield Site(f"{url}/agent/", {"Authorization": f"Bearer {token}"}, llm)
     finally:
         request_started.connect(reset_queries)
         request_started.connect(close_old_connections)
@@ -158,33 +152,3 @@ class Answers:
                 await send(CUT)
             else:
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
-
-
-def cutting(application: Application, *sizes: int) -> Application:
-    """Let the connection break after so many bytes of a body, each of these once."""
-    left = list(sizes)
-
-    async def cut(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        size = left.pop(0) if left else 10**9
-
-        async def send_some(message: dict[str, Any]) -> None:
-            nonlocal size
-            if size < 0:
-                return
-            body = message.get("body", b"")
-            size -= len(body)
-            await send(message if size >= 0 else {**message, "body": body[:size]})
-            if size < 0:
-                await send(CUT)
-
-        received = iter([await receive()])
-
-        async def receive_once() -> dict[str, Any]:
-            for message in received:
-                return message
-            # Nobody tells the application that its client is gone: it goes on to its end.
-            return await asyncio.get_running_loop().create_future()
-
-        await application(scope, receive_once, send_some)
-
-    return cut

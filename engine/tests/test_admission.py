@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from django.core.handlers.asgi import ASGIHandler
@@ -10,6 +11,7 @@ from django.core.handlers.asgi import ASGIHandler
 from agui import conf
 from agui.errors import NotFound
 from agui.http.admission import FREE_BYTES, limit_bodies
+from tests.asking import scope_of
 
 PIECE = b" " * 16384
 HUGE = 300 * 1024 * 1024
@@ -22,9 +24,7 @@ class Exchange:
         named = {"content-type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
         if announced:
             named["content-length"] = str(length)
-        raw = [(name.encode(), value.encode()) for name, value in named.items()]
-        self.scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "headers": raw}
-        self.scope |= {"query_string": b"", "http_version": "1.1", "scheme": "http", "server": ("testserver", 80)}
+        self.scope = scope_of("POST", path, [(name.encode(), value.encode()) for name, value in named.items()])
         self.length = length
         self.read = 0
         self.sent: list[Mapping[str, Any]] = []
@@ -38,14 +38,12 @@ class Exchange:
 
     async def status(self, application: Any = None) -> int:
         await (application or limit_bodies(ASGIHandler()))(self.scope, self.receive, self.send)
-        status: int = self.sent[0]["status"]
-        return status
+        return int(self.sent[0]["status"])
 
     @property
     def error(self) -> str:
         body = b"".join(message.get("body", b"") for message in self.sent[1:])
-        error: str = json.loads(body)["error"]
-        return error
+        return str(json.loads(body)["error"])
 
 
 @pytest.mark.parametrize("path", ["/agent/", "/agent", "/agent/attachments/", "/agent/threads/a%2Fb/feedback/"])
@@ -118,13 +116,6 @@ async def test_a_user_uploads_to_the_projects_own_views(settings, header: str):
 
 
 async def test_what_is_no_request_passes():
-    seen = []
-
-    async def nothing(*arguments: Any) -> Any:
-        return None
-
-    async def application(scope: Any, receive: Any, send: Any) -> None:
-        seen.append(scope["type"])
-
-    await limit_bodies(application)({"type": "lifespan"}, nothing, nothing)
-    assert seen == ["lifespan"]
+    application, receive, send = AsyncMock(), AsyncMock(), AsyncMock()
+    await limit_bodies(application)({"type": "lifespan"}, receive, send)
+    application.assert_awaited_once_with({"type": "lifespan"}, receive, send)

@@ -71,10 +71,7 @@ class TestVersions:
         await switch(store, "t", (await store.branches("t"))["u1"][0]["id"])
         # The newest of the first version's own versions
         assert await line(store) == ["u1", "a1", "2b", "b2"]
-        assert await versions(store) == {
-            "u1": [("u1", True), ("1b", False)],
-            "u2": [("u2", False), ("2b", True)],
-        }
+        assert await versions(store) == {"u1": [("u1", True), ("1b", False)], "u2": [("u2", False), ("2b", True)]}
 
     async def test_an_edit_that_came_to_nothing_leaves_no_version(self, store):
         await add(store, prompt("u1"), answer("a1"), prompt("u2"), answer("a2"))
@@ -105,13 +102,12 @@ class TestVersions:
             await store.move("t", branch, expected_revision=record.revision, scope="bob")
 
 
-class TestForks:
-    async def test_calls_that_were_never_answered_cut_nothing_that_came_after(self, store):
-        calling = ModelResponse(parts=[ToolCallPart("look", {}, "c1")])
-        await add(store, prompt("u1"), calling, prompt("u2"), answer("a2"))
-        for at, texts in (("u2", ["u1", "u2"]), ("a2", ["u1", "u2", "a2"])):
-            assert await store.fork_at("t", message_id=at, new_conversation_id=f"at {at}", scope="alice")
-            assert await line(store, f"at {at}") == texts
+async def test_calls_that_were_never_answered_cut_no_fork_short(store):
+    calling = ModelResponse(parts=[ToolCallPart("look", {}, "c1")])
+    await add(store, prompt("u1"), calling, prompt("u2"), answer("a2"))
+    for at, texts in (("u2", ["u1", "u2"]), ("a2", ["u1", "u2", "a2"])):
+        assert await store.fork_at("t", message_id=at, new_conversation_id=f"at {at}", scope="alice")
+        assert await line(store, f"at {at}") == texts
 
 
 class TestScopes:
@@ -136,10 +132,8 @@ class TestScopes:
     async def test_each_changes_its_own(self, store):
         assert (await store.rename("t", "Mine", scope="alice"))["title"] == "Mine"
         assert (await store.mark("t", unread=True, scope="alice"))["unread"]
-        assert await store.summary("t", scope="bob") == {
-            **{"thread_id": "t", "title": "I am bob", "preview": "I am bob", "updated_at": ANY},
-            **dict.fromkeys(["unread", "pinned", "archived"], False),
-        }
+        named = {"thread_id": "t", "title": "I am bob", "preview": "I am bob", "updated_at": ANY}
+        assert await store.summary("t", scope="bob") == named | dict.fromkeys(["unread", "pinned", "archived"], False)
         assert await store.rename("t", "Mine", scope="carol") is None
 
     async def test_each_deletes_its_own(self, store):

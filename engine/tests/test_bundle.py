@@ -207,14 +207,6 @@ def test_a_module_that_shares_another_one_with_its_part_stays_a_file_of_its_own(
     assert "export const" in joined["weather/join.js"]
 
 
-def test_a_part_that_is_written_otherwise_is_served_with_its_imports(collected, weather):
-    weather["weather/map.js"] += "export default class {}\n"
-    texts = collected(weather)
-    assert re.search(r"\./line\.[0-9a-f]{12}\.js", texts["weather/map.js"])
-    assert re.search(r"\.\./agui/shared\.[0-9a-f]{12}\.js", texts["weather/map.js"])
-    assert "globalThis" in texts["agui/agui-chat.js"]
-
-
 # --- What `collectstatic` writes
 
 

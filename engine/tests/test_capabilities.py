@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import sys
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,24 +15,15 @@ from pydantic_ai.capabilities import Hooks, ProcessHistory
 from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
 from agui.testing import ScriptedModel, call, event_types, say
 from tests import pages
-from tests.conftest import Client, parts_of
+from tests.conftest import Client, parts_of, prompts_of
 from tests.mounting import answering, mounted
 from tests.provider_stub import Answer, Extra, ProviderStub, server_search, server_tool_use, web_search
 from tests.test_audit import Memory
 from tests.test_llm import text_of
 from tests.wire import check_stream
 
-PAGE = pages.read("agent.md")
+example = partial(pages.example, "agent.md")
 CLAUDE, GPT = "anthropic:claude-sonnet-5-5", "openai:gpt-5.6-terra"
-
-
-def example(heading: str, number: int = 0) -> dict[str, Any]:
-    """What a program of a section defines; that of the page's beginning, without a heading."""
-    section = PAGE.split(f"## {heading}\n")[1] if heading else PAGE
-    code = re.findall(r"```python\n(.*?)```", section.split("\n## ")[0], re.S)[number]
-    defined: dict[str, Any] = {"__name__": heading}
-    exec(compile(code, heading, "exec"), defined)  # noqa: S102
-    return defined
 
 
 async def asked(client: Client, stub: ProviderStub, model: str, **config: Any) -> dict[str, Any]:
@@ -61,18 +53,13 @@ async def test_a_hook_changes_what_the_model_and_the_client_read(client: Client)
     assert result == model.requests[1].tool_results["echo"] == "Write to [e-mail]."
 
 
-async def test_a_hook_that_fails_ends_its_run_without_its_words(client: Client):
+async def test_a_wrapper_goes_on_without_a_hook_that_fails(client: Client):
     hooks: Hooks[Any] = Hooks()
 
     @hooks.on.before_model_request
     async def broken(ctx: Any, request_context: Any) -> Any:
-        raise ValueError("postgres://user:hunter2@db")
+        raise ValueError
 
-    with mounted(model=ScriptedModel([]), capabilities=[hooks]):
-        events = await client.run("Hi")
-    assert events[-1]["code"] == "internal_error"
-    assert "hunter2" not in json.dumps(events)
-    # A wrapper goes on without what it wraps.
     wrapper = example("Wrappers and order")["Optional"](hooks)
     with mounted(model=ScriptedModel([say("Hello.")]), capabilities=[wrapper]):
         assert text_of(await client.run("Hi", thread="wrapped")) == "Hello."
@@ -97,7 +84,7 @@ async def test_an_innermost_capability_comes_last_wherever_it_stands(client: Cli
 
 
 async def test_thinking_is_for_each_provider_what_it_knows(client: Client, stub: ProviderStub):
-    assert example("")["config"].capabilities[0].effort == "high"
+    assert example()["config"].capabilities[0].effort == "high"
     capabilities = [example("Thinking")["thinking"]]
     assert (await asked(client, stub, GPT, capabilities=capabilities))["reasoning"]["effort"] == "low"
     body = await asked(client, stub, CLAUDE, capabilities=capabilities)
@@ -119,21 +106,10 @@ async def test_settings_reach_the_provider(client: Client, stub: ProviderStub):
     assert (body["temperature"], body["max_completion_tokens"]) == (0.2, 2000)
 
 
-MILK = {
-    "type": "web_search_result",
-    "url": "https://example.com/",
-    "title": "Milk",
-    "encrypted_content": "c2VjcmV0",
-    "page_age": None,
-}
-RAN = {
-    "type": "code_interpreter_call",
-    "id": "ci_1",
-    "status": "completed",
-    "container_id": "c1",
-    "code": "1 + 1",
-    "outputs": [{"type": "logs", "logs": "2"}],
-}
+MILK = {"type": "web_search_result", "url": "https://example.com/", "title": "Milk"}
+MILK |= {"encrypted_content": "c2VjcmV0", "page_age": None}
+RAN = {"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "container_id": "c1"}
+RAN |= {"code": "1 + 1", "outputs": [{"type": "logs", "logs": "2"}]}
 CODED = {"type": "code_execution_result", "stdout": "2", "stderr": "", "return_code": 0, "content": []}
 
 
@@ -146,9 +122,7 @@ CODED = {"type": "code_execution_result", "stdout": "2", "stderr": "", "return_c
         (GPT, "Code", "code", [RAN], "code_interpreter"),
     ],
 )
-async def test_a_providers_own_tool_is_a_tool_call_for_a_client(
-    client: Client, stub: ProviderStub, model, heading, name, items, offered
-):
+async def test_a_providers_own_tool_is_a_tool_call_for_a_client(client, stub, model, heading, name, items, offered):
     pytest.importorskip(model.partition(":")[0])
     stub.replies = [Extra(items, "Found it."), Answer("As I said.")]
     with answering(model=model, capabilities=[example(heading)[name]]):
@@ -188,10 +162,7 @@ async def test_old_turns_are_left_out_for_the_model_and_kept_in_the_thread(clien
         for text in ("one", "two", "three", "four"):
             await client.run(text)
         thread = await client.thread()
-    assert [part.content for part in parts_of(model.requests[-1]) if part.part_kind == "user-prompt"] == [
-        "three",
-        "four",
-    ]
+    assert prompts_of(model.requests[-1]) == ["three", "four"]
     told = [one["content"] for one in thread["messages"] if one["role"] in ("user", "assistant") and one.get("content")]
     assert told == ["one", "1", "two", "2", "three", "3", "four", "4"]
 

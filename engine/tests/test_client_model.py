@@ -333,9 +333,10 @@ async def test_who_cancels_the_agent_cancels_the_remote_run(user: Any):
 
 async def test_a_run_that_somebody_else_cancels_is_an_error(user: Any):
     async with agent_at_work(user) as (site, task):
-        await site.client.cancel("t1")
+        assert await site.client.cancel("t1")
         with pytest.raises(AGUIRunError) as caught:
             await task
+        assert await site.client.cancel("t1") is False
     assert caught.value.code == "cancelled"
 
 

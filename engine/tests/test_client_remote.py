@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,19 +109,7 @@ def test_a_wrong_setting_is_named_and_not_repeated(agents: Any, key: str):
 # --- The manual: its programs run, and the tests that docs/dotnet-client.md names exist
 
 TESTS = Path(__file__).resolve().parent
-PAGE = pages.read("client.md")
-
-
-def program(heading: str) -> dict[str, Any]:
-    """Run the program of a section; what it defines."""
-    (code,) = re.findall(r"```python\n(.*?)```", section(heading), re.S)
-    defined: dict[str, Any] = {}
-    exec(compile(code, heading, "exec"), defined)  # noqa: S102
-    return defined
-
-
-def section(heading: str) -> str:
-    return PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+program = partial(pages.example, "client.md")
 
 
 def test_each_test_that_the_likeness_names_exists():
@@ -131,7 +120,8 @@ def test_each_test_that_the_likeness_names_exists():
 
 
 def test_each_setting_and_error_is_on_the_page():
-    cells = re.findall(r"^\|([^|]*)\|", section("As a model") + section("Errors"), re.M)
+    tables = "".join(pages.section("client.md", heading) for heading in ("As a model", "Errors"))
+    cells = re.findall(r"^\|([^|]*)\|", tables, re.M)
     told = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
     errors = {name for name in agui.contrib.client.__all__ if name.endswith("Error")} - {AGUIError.__name__}
     own = {name for name in AGUIModelSettings.__annotations__ if name.startswith("agui_")}

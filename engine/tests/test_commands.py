@@ -66,11 +66,8 @@ def manage(tmp_path: Path, *arguments: str, settings_module: str = "config.setti
 
 COMMANDS = [
     *("help", "showmigrations", "makemigrations --check --dry-run", "shell -c pass"),
-    *(
-        "createsuperuser --noinput --username ada --email ada@example.com",
-        "create_token ada",
-        "revoke_token --user ada",
-    ),
+    "createsuperuser --noinput --username ada --email ada@example.com",
+    *("create_token ada", "revoke_token --user ada"),
 ]
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-import pytest
 from django.urls import include, path
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
@@ -19,20 +18,10 @@ def page(request: Any) -> None:
     """A view of the project's own."""
 
 
-@pytest.fixture
-def two_agents(settings: Any) -> None:
+def test_agents_are_found_wherever_they_are_mounted_and_routes_keep_their_parameters(settings: Any):
     team = [path("page/<int:number>/", page), *get_urls(other, prefix="other/")]
-    patterns = [path("", page), *get_urls(urls.view), path("team/", include(team))]
-    serve_urls(settings, patterns)
-
-
-@pytest.mark.usefixtures("two_agents")
-def test_agents_are_found_wherever_they_are_mounted():
+    serve_urls(settings, [path("", page), *get_urls(urls.view), path("team/", include(team))])
     assert agents() == {"/agent/": urls.view, "/team/other/": other}
-
-
-@pytest.mark.usefixtures("two_agents")
-def test_routes_keep_their_parameters():
     found = routes()
     assert (found["/"], found["/team/page/<int:number>/"]) == (page, page)
     assert set(agent_routes()) == set(found) - {"/", "/team/page/<int:number>/"}

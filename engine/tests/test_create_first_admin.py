@@ -19,9 +19,8 @@ def run_command() -> str:
 
 
 def value(output: str, label: str) -> str:
-    found = re.search(rf"{label}:\s+(\S+)", output)
-    assert found, output
-    return found[1]
+    [found] = re.findall(rf"{label}:\s+(\S+)", output)
+    return found
 
 
 @pytest.mark.django_db(transaction=True)

@@ -32,16 +32,6 @@ FILES = "django.core.files.storage"
 LANGUAGES = "django.middleware.locale.LocaleMiddleware"
 
 
-class OwnBackend:
-    """One that knows nothing of Django's."""
-
-    def authenticate(self, request: Any, **credentials: Any) -> None:
-        return None
-
-    def get_user(self, pk: Any) -> Any:
-        return get_user_model().objects.filter(pk=pk).first()
-
-
 @pytest.fixture
 def token(user: Any) -> str:
     return create_token(user)[1]
@@ -86,7 +76,6 @@ async def works(user: Any, token: str, address: str = "/agent/") -> None:
             {"CACHES": {"default": {"BACKEND": f"{CACHES}.dummy.DummyCache"}}},
             {"CACHES": {"default": {"BACKEND": f"{CACHES}.filebased.FileBasedCache", "LOCATION": "media/cache"}}},
             {"AUTHENTICATION_BACKENDS": ["django.contrib.auth.backends.RemoteUserBackend"]},
-            {"AUTHENTICATION_BACKENDS": [f"{__name__}.OwnBackend"]},
             {"LANGUAGE_CODE": "de", "USE_THOUSAND_SEPARATOR": True, "DECIMAL_SEPARATOR": ","},
             {"STATIC_URL": "https://cdn.example.com/static/", "MEDIA_URL": "https://cdn.example.com/media/"},
             {"STORAGES": {**django_settings.STORAGES, "default": {"BACKEND": f"{FILES}.InMemoryStorage"}}},

@@ -20,13 +20,12 @@ from tests.conftest import Client, run_input, script, until
 
 pytestmark = pytest.mark.database
 
+IMAGE = BinaryImage(b"\xff\x00", media_type="image/png", _identifier="one")
 OUTCOMES = [
     ToolReturn(return_value="done"),
     ToolReturn(return_value=None),
     ToolReturn(return_value={"deep": [1, 2.5, "\x00 and \ud800"]}, metadata={"page": 1}),
-    ToolReturn(
-        return_value="see", content=["this", BinaryImage(b"\xff\x00", media_type="image/png", _identifier="one")]
-    ),
+    ToolReturn(return_value="see", content=["this", IMAGE]),
     ToolFailed("It did not work."),
     ModelRetry("Another title."),
 ]
@@ -104,9 +103,7 @@ async def test_the_outcome_that_was_noted_first_counts(client: Client, intercept
 
 
 @pytest.mark.usefixtures("with_journals")
-async def test_an_older_draft_does_not_come_after_the_answer_that_asks_for_tools(
-    client: Client, monkeypatch, intercept
-):
+async def test_an_older_draft_does_not_come_after_the_answer_that_asks_for_tools(client, monkeypatch, intercept):
     taken, go_on, is_waiting = threading.Event(), threading.Event(), asyncio.Event()
 
     class Writing(asyncio.Lock):

@@ -2,10 +2,13 @@
 """Texts in the encodings of Excel and Windows: the right letters, or a refusal, and never other letters."""
 
 import codecs
+import csv
 import gettext
 import random
 import re
+from collections import Counter
 from functools import cache
+from io import StringIO
 from pathlib import Path
 
 import django
@@ -87,9 +90,8 @@ def files(language: str, encoding: str, count: int, size: int):
         text = ""
         while len(text) < size:
             phrase = choose.choice(phrases(language))
-            row = (
-                f"{' '.join(phrase.split()[:3])};{choose.randint(1, 9999)};{choose.choice(phrases(language))[:20]}\r\n"
-            )
+            words = " ".join(phrase.split()[:3])
+            row = f"{words};{choose.randint(1, 9999)};{choose.choice(phrases(language))[:20]}\r\n"
             text += row if number % 2 else f"{phrase}\n"
         data = text.encode(encoding, "ignore")
         yield data.decode(encoding), data
@@ -97,17 +99,15 @@ def files(language: str, encoding: str, count: int, size: int):
 
 def judged(count: int, sizes: list[int]):
     """Count what is read right and what is refused, by encoding. Yield what is read wrong."""
-    right: dict[str, int] = {}
-    seen: dict[str, int] = {}
-    wrong = []
+    right, seen, wrong = Counter(), Counter(), []
     for language, saved in SAVED.items():
         for encoding in saved.split():
             for size in sizes:
                 for text, data in files(language, encoding, count, size):
                     found = encoding_of(data)
-                    seen[encoding] = seen.get(encoding, 0) + 1
+                    seen[encoding] += 1
                     if found and data.decode(found) == text:
-                        right[encoding] = right.get(encoding, 0) + 1
+                        right[encoding] += 1
                     elif found:
                         wrong.append((language, encoding, found, text[:40]))
     return right, seen, wrong
@@ -134,17 +134,14 @@ def tables(language: str, rows: int, count: int):
     """Tables as Excel exports them: with euros, quotes, and the separators of texts and CSV files."""
     choose = random.Random(f"{language} {rows}")  # noqa: S311
     for number in range(count):
-        separator = "\t;,"[number % 3]
-        text = ""
+        table = StringIO()
+        writer = csv.writer(table, delimiter="\t;,"[number % 3])
         for _ in range(rows):
             quoted = QUOTES[language].format(choose.choice(phrases(language)).split()[0])
             cells = [" ".join(choose.choice(phrases(language)).split()[:3]), f"{choose.randint(1, 999)},50 €", quoted]
             cells += [f'12 "{choose.randint(1, 9)}"', choose.choice(phrases(language))[:20]]
-            for index, cell in enumerate(cells):
-                if set(cell) & {'"', "\n", separator}:
-                    cells[index] = '"' + cell.replace('"', '""') + '"'
-            text += separator.join(cells) + "\r\n"
-        data = text.encode("cp1252", "ignore")
+            writer.writerow(cells)
+        data = table.getvalue().encode("cp1252", "ignore")
         yield data.decode("cp1252"), data
 
 

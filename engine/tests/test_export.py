@@ -38,6 +38,8 @@ Thread = get_conversation_model()
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media")]
 
+# Models whose rows need no row of another one.
+ALONE = [NotificationChoice, Notification, RemoteAccount, QueuedMessage, Spending, RunSpending, AuditRecord, ApiToken]
 IN_ANOTHER_FORM = {Thread: {"deferred"}, Message: {"data"}, Run: {"draft"}, AttachmentUse: {"thread_id"}}
 
 
@@ -59,26 +61,17 @@ class Marked:
     def __init__(self, user, seed):
         self.number = seed * 1000
         self.told = {}
-        self.thread = self.make(
-            Thread, user, deferred=lambda mark: codec.dump(codec.DEFERRED, waiting(mark)), branches=lambda mark: [mark]
-        )
+        self.thread = self.make(Thread, user, deferred=waiting, branches=lambda mark: [mark])
         self.message = self.make(Message, user, thread=self.thread, data=lambda mark: dump(mark)[0])
         self.make(Feedback, user, thread=self.thread)
-        self.make(NotificationChoice, user)
-        self.make(Notification, user)
         self.make(ClientTask, user, question=self.make(ClientQuestion, user))
-        self.make(RemoteAccount, user)
-        self.make(QueuedMessage, user)
         self.run = self.make(Run, user, draft=dump, status=lambda mark: mark[:16])
-        self.make(Spending, user)
-        self.make(RunSpending, user)
         self.make(Budget, user, group=None, period=lambda mark: mark[:8])
         self.make(RunOrder, user, run=self.run)
         self.make(ToolOutcome, user, run=self.run)
-        self.make(AuditRecord, user)
-        self.make(ApiToken, user)
-        attachment = self.make(Attachment, user)
-        self.make(AttachmentUse, user, attachment=attachment)
+        self.make(AttachmentUse, user, attachment=self.make(Attachment, user))
+        for model in ALONE:
+            self.make(model, user)
 
     def make(self, model, user, **special):
         values = {}
@@ -125,7 +118,8 @@ class Marked:
 def waiting(mark):
     call = ToolCallPart("wipe", {"what": mark}, tool_call_id=f"call-{mark}")
     about = {METADATA_KEY: {"id": f"int-{mark}", "expires_at": None}}
-    return DeferredToolRequests(approvals=[call], metadata={call.tool_call_id: about})
+    asked = DeferredToolRequests(approvals=[call], metadata={call.tool_call_id: about})
+    return codec.dump(codec.DEFERRED, asked)
 
 
 def dump(mark):

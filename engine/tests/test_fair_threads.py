@@ -161,9 +161,7 @@ async def test_a_run_with_many_calls_leaves_threads_to_others(mount, client: Cli
     assert results == [f"user:{client.user.pk}"] * 16
 
 
-async def test_many_slow_reads_and_exports_leave_threads_to_others(
-    mount, client: Client, other_client: Client, settings, intercept
-):
+async def test_many_slow_reads_and_exports_leave_threads_to_others(mount, client, other_client, settings, intercept):
     settings.AGUI = {**settings.AGUI, "DATABASE_THREADS": 4}
     mount(ToolRegistry(), say("Done."), say("Done."))
     await client.run("Hello")

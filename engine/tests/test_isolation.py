@@ -7,6 +7,7 @@ agui.contrib.dashboard, agui.contrib.mcp and agui.contrib.notifications.
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
-from daily import by_day
+from daily import at_night, by_day
 from django.contrib.sessions.models import Session
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
@@ -328,14 +329,11 @@ async def test_wrong_methods_are_405_for_those_who_may_enter(client: Client):
         assert response["Allow"], path
 
 
-def takes_another_server(route: str) -> bool:
-    """Whether a route is tried elsewhere: in test_mcp_accounts.py and test_mcp_apps.py."""
-    return "<slug:server>" in route or "mcp/apps" in route
+# Those that take another server are tried in test_mcp_accounts.py and test_mcp_apps.py.
+TRIED = [route for route in ROUTES if route.endswith("/") and not re.search("<slug:server>|mcp/apps", route)]
 
 
-@pytest.mark.parametrize(
-    "route", by_day(route for route in ROUTES if route.endswith("/") and not takes_another_server(route))
-)
+@pytest.mark.parametrize("route", by_day(TRIED))
 async def test_what_is_tried_on_others_works_on_ones_own(client: Client, route: str):
     works = set()
     for verb in sorted(methods_of(route), key=VERBS.index):
@@ -368,15 +366,10 @@ async def test_an_id_that_is_a_visitors_is_an_unknown_id_to_begin_with(visitor: 
         await use_the_ids(Client(None, "/open/"), world)
 
 
-async def test_a_visitors_things_do_not_exist_for_another_one(visitor: Client):
+@pytest.mark.parametrize("refuse_cookies", [False, *at_night(True)])
+async def test_a_visitors_things_do_not_exist_for_another_one(visitor: Client, refuse_cookies: bool):
     async with world_of(visitor) as world:
-        await attack(Client(None, "/open/"), world)
-
-
-@pytest.mark.nightly
-async def test_a_visitors_things_do_not_exist_for_who_refuses_cookies(visitor: Client):
-    async with world_of(visitor) as world:
-        await attack(Client(None, "/open/"), world, refuse_cookies=True)
+        await attack(Client(None, "/open/"), world, refuse_cookies)
 
 
 async def test_nobody_gets_in_without_a_name(client: Client):

@@ -30,13 +30,16 @@ from django.contrib.auth import get_user_model
 from django.test import TestCase, TransactionTestCase
 from pydantic_ai.models.test import TestModel
 
+from agui.http.tokens import create_token
 from agui.testing import Chat
 
 
 class InATransaction(TestCase):
     def test_threads(self):
-        self.client.force_login(get_user_model().objects.create_user("ada"))
-        self.assertEqual(self.client.get("/agent/threads/").json()["threads"], [])
+        ada = get_user_model().objects.create_user("ada")
+        self.client.force_login(ada)
+        for headers in ({}, {"authorization": f"Bearer {create_token(ada)[1]}"}):
+            self.assertEqual(self.client.get("/agent/threads/", headers=headers).json()["threads"], [])
 
 
 class Committed(TransactionTestCase):

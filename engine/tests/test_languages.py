@@ -127,9 +127,7 @@ BUSY = [fail(ModelHTTPError(503, "m"))] * 8
 
 
 @pytest.mark.parametrize("asked", FAILED)
-async def test_a_failure_is_in_the_language_of_its_run_and_later_in_that_of_its_reader(
-    own: UsersClient, settings: Any, asked: str
-):
+async def test_a_failure_is_in_the_language_of_its_run_and_later_in_that_of_its_reader(own, settings, asked: str):
     answer(settings, *BUSY)
     response = await own.post(run_input("Hi"), **{"accept-language": asked})
     *_, last = await collect(response)
@@ -251,11 +249,10 @@ def test_the_admin_is_in_the_language_of_its_reader(chief: Client, user: Any, la
         AuditRecord.objects.create(**thread, user=user, run_id="r", tool_call_id="c", **called),
         create_token(user)[0],
     ]
-    pages = []
+    pages = ["/admin/agui/apitoken/add/"]
     for row in rows:
         base = f"/admin/{row._meta.app_label}/{row._meta.model_name}/"
         pages += [base, f"{base}{row.pk}/change/"]
-    pages.append("/admin/agui/apitoken/add/")
     of_parts = ["attachments/attachment", "feedback/feedback", "spending/spending", "spending/budget/add"]
     for page in [*of_parts, "dashboard/runspan"]:
         if apps.is_installed(f"agui.contrib.{page.partition('/')[0]}"):
