@@ -18,19 +18,19 @@ from tests.transcript_files import action_of
 from tests.transcript_tools import Gate
 
 
-def fields(*names: str, **others: str) -> dict[str, str]:
+def fields(names: str, **others: str) -> dict[str, str]:
     """Fields of a row, by the names that transcripts use."""
-    return {name: name for name in names} | others
+    return {name: name for name in names.split()} | others
 
 
 # The rows that a transcript may look at: their model, their order, and their fields.
 ROWS: dict[str, tuple[str, str, dict[str, str]]] = {
-    "runs": ("agui.Run", "pk", fields("status", "code", "model", "usage", "duration_ms", thread="thread_id")),
+    "runs": ("agui.Run", "pk", fields("status code model usage duration_ms", thread="thread_id")),
     "tool calls": (
         "agui.AuditRecord",
         "started_at",
         fields(
-            *("outcome", "error", "arguments", "proposed", "via", "approved_by", "result_size"),
+            "outcome error arguments proposed via approved_by result_size",
             tool="tool_name",
             thread="thread_id",
             run="run_id",
@@ -38,16 +38,12 @@ ROWS: dict[str, tuple[str, str, dict[str, str]]] = {
         ),
     ),
     "messages": ("agui.Message", "pk", fields("data", thread="thread__thread_id")),
-    "messages sent during runs": ("agui_queue.QueuedMessage", "pk", fields("state", "data")),
+    "messages sent during runs": ("agui_queue.QueuedMessage", "pk", fields("state data")),
     "files": ("agui_attachments.Attachment", "created_at", fields("name")),
-    "uses of files": ("agui_attachments.AttachmentUse", "pk", fields(thread="thread_id")),
-    "feedback": ("agui_feedback.Feedback", "pk", fields("value", "comment")),
-    "questions of clients": (
-        "agui_mcp.ClientQuestion",
-        "created_at",
-        fields("state", "form", "arguments", "answer", "result"),
-    ),
-    "tasks of clients": ("agui_mcp.ClientTask", "created_at", fields("state", "arguments", "result")),
+    "uses of files": ("agui_attachments.AttachmentUse", "pk", {"thread": "thread_id"}),
+    "feedback": ("agui_feedback.Feedback", "pk", fields("value comment")),
+    "questions of clients": ("agui_mcp.ClientQuestion", "created_at", fields("state form arguments answer result")),
+    "tasks of clients": ("agui_mcp.ClientTask", "created_at", fields("state arguments result")),
 }
 
 

@@ -257,8 +257,7 @@ def web_search(key: str, query: str) -> Event:
 
 def server_tool_use(key: str, name: str, arguments: Event, result: Any) -> list[Event]:
     """A call of one of Anthropic's own tools, whose arguments come in two pieces, and its result."""
-    text = json.dumps(arguments)
-    pieces = [text[: len(text) // 2], text[len(text) // 2 :]]
+    pieces = ToolUse(name, arguments).deltas
     deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
     call = {"type": "server_tool_use", "id": key, "name": name, "input": {}, "deltas": deltas}
     return [call, {"type": f"{name}_tool_result", "tool_use_id": key, "content": result}]

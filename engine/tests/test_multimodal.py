@@ -21,10 +21,8 @@ from agui.testing import Part, call, collect, fail, say, think, wait
 from tests import urls
 from tests.conftest import Client, parts_of, results_of, run_input, script
 
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
-)
-DATA = base64.b64encode(PNG).decode()
+DATA = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+PNG = base64.b64decode(DATA)
 
 
 def message(*parts: dict) -> dict:

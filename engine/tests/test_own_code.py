@@ -9,17 +9,14 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
 from django.core.handlers.asgi import ASGIHandler
-from django.test import AsyncClient
 from django.utils import timezone
 from pydantic_ai import RunContext
 
 from agui import AgentDeps, display_value
 from agui.http.tokens import create_token
 from agui.models import get_conversation_model
-from agui.testing import Chat, ScriptedModel, call, collect, fail, say
-from tests.conftest import run_input
-
-Thread = get_conversation_model()
+from agui.testing import Chat, ScriptedModel, call, fail, say
+from tests.conftest import Client
 
 
 async def test_let_a_background_job_ask_the_agent(paste, user):
@@ -36,7 +33,8 @@ async def test_let_a_background_job_ask_the_agent(paste, user):
                 await ask(token, "weekly", "And now?")
             with pytest.raises(HTTPError):
                 await ask("agt_wrong", "weekly", "Hi")
-    assert [thread.thread_id async for thread in Thread.objects.filter(owner=user)] == ["weekly"]
+    threads = get_conversation_model().objects.filter(owner=user)
+    assert [thread.thread_id async for thread in threads] == ["weekly"]
 
 
 async def test_read_what_was_said(paste, user, other):
@@ -77,14 +75,11 @@ async def test_use_each_users_time_zone(paste, user, monkeypatch, by_token: bool
         recipe.registry.add(function, name=function.__name__, description="Tell the time.")
     calls = [call(name, at="2026-11-26T09:00:00") for name in ("blocking", "waiting")]
     model = ScriptedModel([calls, say("Late.")])
-    http, headers = AsyncClient(), {}
-    if by_token:
-        headers["authorization"] = f"Bearer {(await sync_to_async(create_token)(user))[1]}"
-    else:
-        await http.aforce_login(user)
+    client = await sync_to_async(Client)(user if by_token else None)
+    if not by_token:
+        await client.http.aforce_login(user)
     with recipe.view.agent.override(model=model):
-        response = await http.post("/agent/", run_input("How late is it?"), "application/json", headers=headers)
-        events = await collect(response)
+        events = await client.run("How late is it?")
     results = [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
     assert results == ["+0545 Nov. 26, 2026, 5:45 p.m. +0545"] * 2
     assert "in Asia/Kathmandu." in model.requests[0].instructions

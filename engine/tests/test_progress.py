@@ -3,7 +3,6 @@
 import json
 from contextlib import aclosing
 from copy import deepcopy
-from dataclasses import replace
 from types import SimpleNamespace
 
 import jsonpatch
@@ -19,21 +18,6 @@ from agui.testing import call, fail, read_frames, say, think
 from tests import urls
 from tests.conftest import Client, decision, run_input, script
 from tests.urls import read
-
-
-async def test_a_stored_state_of_another_form_does_not_end_the_thread(client: Client, monkeypatch):
-    with script(call("note", text="a"), say("ok")):
-        await client.run("Note")
-
-    class Other(urls.BaseModel):
-        text: list[str] = []
-
-    endpoint = replace(urls.view.endpoint, config=urls.AgentConfig(state_type=Other))
-    vars(endpoint)["agent"] = urls.view.agent
-    monkeypatch.setattr(urls.view, "endpoint", endpoint)
-    with script(say("ok")):
-        assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"
-    assert (await client.thread())["state"] == {"text": []}
 
 
 async def test_a_state_that_does_not_change_is_stored_once(client: Client):
@@ -200,9 +184,7 @@ async def test_files_in_an_activity_are_words(client: Client):
     assert activities(stored) == [("x", "plan", {**words, "n": [1]}), ("y", "plan", {**words, "n": [1, 2]})]
 
 
-async def test_charts_of_one_tool_stand_side_by_side_by_their_titles(client: Client, mount):
-    registry = ToolRegistry()
-
+async def test_charts_of_one_tool_stand_side_by_side_by_their_titles(client: Client, registry: ToolRegistry, mount):
     @tool(registry)
     async def compare(ctx: RunContext[AgentDeps]) -> str:
         """Compare."""

@@ -5,7 +5,6 @@ The answers are those of inputs/provider_answers.json, the histories those of in
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 import pytest
 from daily import by_day
 from pydantic_ai.capabilities import WebSearch
-from pydantic_ai.models import override_allow_model_requests
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
 from agui.testing import collect
@@ -47,12 +45,6 @@ DRAWN = [name for name in NAMES if name.startswith("image")]
 FAILED = {"blank answer, Chat": "empty_answer", "context exceeded, llama.cpp": "context_window"}
 ERRORS = [name for name in NAMES if name.startswith("200 with")]
 OWN_CALLS = {"responses": [web_search("ws_1", "Tea")], "anthropic": server_search("srv_1", "Tea")}
-
-
-@pytest.fixture
-def stub() -> Iterator[ProviderStub]:
-    with ProviderStub() as stub, override_allow_model_requests(True):
-        yield stub
 
 
 @dataclass

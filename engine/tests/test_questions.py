@@ -4,7 +4,6 @@ import sys
 import unicodedata
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -16,24 +15,12 @@ from hypothesis import strategies as st
 from pydantic_ai import ApprovalRequired, RunContext
 
 from agui import AgentDeps, ToolRegistry, display_value
-from agui.testing import Chat, call, say
+from agui.testing import call
 from agui.tools.questions import one_line
 from tests.conftest import Client
-from tests.transcript_tools import AGENTS, change, effects
+from tests.transcript_tools import change
 
 Context = RunContext[AgentDeps]
-
-
-async def test_a_test_of_the_user_is_asked_anew(user: Any, mount: Any):
-    registry, _ = AGENTS["its function asks for its words"]()
-    mount(registry, call("cancel", order_id=1), say("Done."))
-    chat = Chat(user)
-    await chat.send("Cancel it")
-    answer = await chat.approve(order_id=2)
-    assert answer.interrupts[0]["message"] == "Cancel the order of Grace, 1199.94 €?"
-    assert effects == []
-    assert (await chat.approve()).text == "Done."
-    assert effects == ["cancelled 2"]
 
 
 def test_a_text_is_no_list_of_names():
@@ -60,7 +47,7 @@ def test_line_is_cut_after_its_blanks_have_become_one(text: str, limit: int):
 
 
 @pytest.mark.parametrize("value", HOSTILE)
-async def test_a_value_writes_no_line_of_a_question(client: Client, mount, value: str):
+async def test_a_value_writes_no_line_of_a_question(client: Client, registry: ToolRegistry, mount, value: str):
     def ask(ctx: Context, note: str) -> list[str]:
         return [f"Keep {display_value(note)}?", f"note: {note}"]
 
@@ -72,7 +59,6 @@ async def test_a_value_writes_no_line_of_a_question(client: Client, mount, value
         """Drop a note."""
         raise ApprovalRequired({"x-confirm": f"Drop {note}?", "x-summary": note})
 
-    registry = ToolRegistry()
     registry.add(keep, destructive=True, confirm=ask)
     registry.add(drop)
     mount(registry, [call("keep", note=value), call("drop", note=value)])

@@ -7,6 +7,7 @@ import asyncio
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -34,59 +35,46 @@ def test_every_recipe_has_a_test_that_runs_it():
     assert [name for name in read_recipes() if f'"{name}"' not in tests] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "answers", "results"),
-    [
-        (
-            "use-the-run#run-a-tool-alone",
-            [[call("read_balance"), call("move_money", amount=5), call("read_balance")]],
-            ["42", "Moved 5, alone: True", "42"],
-        ),
-        (
-            "describe-a-tool#describe-parameters-in-the-docstring",
-            [call("convert", amount=2, currency="USD")],
-            ["2.00 euros in USD"],
-        ),
-        (
-            "describe-a-tool#take-the-schema-from-elsewhere",
-            [call("find_customer", city="Rome", limit=3)],
-            ["Sent to the CRM: [('city', 'Rome'), ('limit', 3)]"],
-        ),
-        (
-            "many-tools#let-the-agent-search-for-tools",
-            [call("search_tools", queries=["fiscal"]), [call("export_tax_report", year=2025), call("help_me")]],
-            ["Report of 2025", "It can do much."],
-        ),
-        (
-            "many-tools#bundle-tools-in-a-toolset",
-            [[call("site_time_zone"), call("site_thread_name")]],
-            ["Europe/Paris", "t1"],
-        ),
-        (
-            "many-tools#load-a-bundle-only-when-it-is-needed",
-            [call("load_capability", id="invoices"), call("count_invoices")],
-            ["3"],
-        ),
-        (
-            "many-tools#load-several-bundles-together",
-            [call("load_capability", id="shop"), call("count_parcels")],
-            ["2"],
-        ),
-        ("call-agents-from-code#leave-a-part-to-another-agent", [call("translate", text="cat"), say("chat")], ["chat"]),
-        (
-            "call-agents-from-code#work-through-fixed-steps",
-            [call("check_out", prices=[1.5, 2])],
-            ["ada owes 3.50 euros"],
-        ),
-        (
-            "answers-with-fields#read-fields-from-a-text",
-            [call("read_invoice", text="No 7"), *(call("final_result", number="7", total=n) for n in (-1, 9.5))],
-            [{"number": "7", "total": 9.5}],
-        ),
-    ],
-)
-async def test_a_tool_of_a_recipe_does_as_the_page_says(paste, user, name, answers, results):
+# What the model says to a tool of a recipe, and what the tool answers.
+PLAYED: dict[str, tuple[list[Any], list[Any]]] = {
+    "use-the-run#run-a-tool-alone": (
+        [[call("read_balance"), call("move_money", amount=5), call("read_balance")]],
+        ["42", "Moved 5, alone: True", "42"],
+    ),
+    "describe-a-tool#describe-parameters-in-the-docstring": (
+        [call("convert", amount=2, currency="USD")],
+        ["2.00 euros in USD"],
+    ),
+    "describe-a-tool#take-the-schema-from-elsewhere": (
+        [call("find_customer", city="Rome", limit=3)],
+        ["Sent to the CRM: [('city', 'Rome'), ('limit', 3)]"],
+    ),
+    "many-tools#let-the-agent-search-for-tools": (
+        [call("search_tools", queries=["fiscal"]), [call("export_tax_report", year=2025), call("help_me")]],
+        ["Report of 2025", "It can do much."],
+    ),
+    "many-tools#bundle-tools-in-a-toolset": (
+        [[call("site_time_zone"), call("site_thread_name")]],
+        ["Europe/Paris", "t1"],
+    ),
+    "many-tools#load-a-bundle-only-when-it-is-needed": (
+        [call("load_capability", id="invoices"), call("count_invoices")],
+        ["3"],
+    ),
+    "many-tools#load-several-bundles-together": ([call("load_capability", id="shop"), call("count_parcels")], ["2"]),
+    "call-agents-from-code#leave-a-part-to-another-agent": ([call("translate", text="cat"), say("chat")], ["chat"]),
+    "call-agents-from-code#work-through-fixed-steps": ([call("check_out", prices=[1.5, 2])], ["ada owes 3.50 euros"]),
+    "answers-with-fields#read-fields-from-a-text": (
+        [call("read_invoice", text="No 7"), *(call("final_result", number="7", total=n) for n in (-1, 9.5))],
+        [{"number": "7", "total": 9.5}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLAYED)
+async def test_a_tool_of_a_recipe_does_as_the_page_says(paste, user, name):
     paste(name)
+    answers, results = PLAYED[name]
     answer = await Chat(user, *answers, say("Done."), thread="t1").send("Go")
     assert answer.results[-len(results) :] == results
 
@@ -294,3 +282,11 @@ async def test_time_each_layer_of_a_run(paste, user, caplog):
     assert layers.count("ModelRequestNode") == 2
     assert layers[-1] == "run"
     assert [line for line in logged(caplog) if line.endswith(" events") and line != "0 events"]
+
+
+async def test_count_what_tools_do(paste, user):
+    recipe = paste("observe#count-what-tools-do")
+    recipe.registry.add(lambda: "none", name="list_tasks", description="List the tasks.")
+    recipe.registry.add(lambda: 1 / 0, name="fail", description="Fail.")
+    await Chat(user, call("list_tasks"), call("fail"), say("None.")).send("List them")
+    assert recipe.seen == [("list_tasks", "began"), ("list_tasks", "success"), ("fail", "began"), ("fail", "failed")]

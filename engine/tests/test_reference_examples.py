@@ -39,20 +39,17 @@ async def test_the_example_runs(name: str, user: Any, settings: Any, mount: Any,
         await result
 
 
-def table(heading: str) -> str:
-    """The right column of a table of from-django-ag-ui.md."""
-    text = pages.read("from-django-ag-ui.md").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    return "\n".join(line.split(" | ")[1] for line in text.splitlines() if line.startswith("| "))
-
-
 def test_names_for_those_who_come_from_django_ag_ui_exist():
+    page = pages.read("from-django-ag-ui.md")
     event = AuditEvent.__dataclass_fields__.keys() | {"success", "arguments_repr"}
-    told = pages.read("from-django-ag-ui.md").partition("| of `AuditEvent` there")[2].partition("\n\n")[0]
+    told = page.partition("| of `AuditEvent` there")[2].partition("\n\n")[0]
     there = {"organization_id", "target_type", "target_id", "ip_address"}
     assert set(re.findall(r"`(\w+)`", told)) == event | there
-    store = set(re.findall(r"`(\w+)(?:\(|`)", table("The store")))
+    rows = page.partition("\n## The store\n")[2].partition("\n## ")[0].splitlines()
+    here = "\n".join(row.split(" | ")[1] for row in rows if row.startswith("| "))
+    store = set(re.findall(r"`(\w+)(?:\(|`)", here))
     classes = {"ModelConversationStore", "ThreadStore", "Conversation", "ThreadSummary", "get_urls"}
     others = {"scope", "session_store", "conversation_id", "messages", "usage"}
     assert {name for name in store - classes if not hasattr(ThreadStore, name)} <= others
-    keys = set(re.findall(r'AGUI\["(\w+)"\]', pages.read("from-django-ag-ui.md")))
+    keys = set(re.findall(r'AGUI\["(\w+)"\]', page))
     assert {key.lower() for key in keys} <= set(conf.EngineSettings.model_fields)

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -35,8 +34,6 @@ from tests.conftest import Client, body_of, half_said, run_input, script, until
 from tests.test_recovery import GONE
 from tests.two_processes import Processes, Server, needs_redis, patience, processes, redis, server, there
 
-Thread = get_conversation_model()
-
 __all__ = ["patience", "processes", "redis", "server", "there"]
 
 pytestmark = [needs_redis, pytest.mark.database, pytest.mark.usefixtures("patience")]
@@ -50,11 +47,6 @@ def test_a_wrong_url_is_told_without_its_password(settings: Any, url: str):
     with pytest.raises(ImproperlyConfigured, match=r"AGUI\['REDIS'\]\['URL'\]: .*redis://") as error:
         conf.part(RedisSettings)
     assert "secret" not in str(error.value)
-
-
-async def frames_of(stream: Any) -> list[Any]:
-    async with aclosing(read_frames(stream)) as frames:
-        return [frame async for frame in frames]
 
 
 async def started(processes: Processes) -> RunLog:
@@ -79,10 +71,10 @@ async def test_a_run_is_followed_elsewhere_to_the_same_bytes(client: Client, the
 
 async def test_following_elsewhere_resumes_after_the_last_event(client: Client, there: Client):
     with script(say("one two three", chunks=3)):
-        everything = await frames_of(await client.post(run_input("Hi")))
+        everything = [frame async for frame in read_frames(await client.post(run_input("Hi")))]
     for position in range(len(everything)):
         resumed = await there.get(EVENTS, **{"Last-Event-ID": everything[position].id})
-        assert await frames_of(resumed) == everything[position + 1 :]
+        assert [frame async for frame in read_frames(resumed)] == everything[position + 1 :]
 
 
 @pytest.mark.parametrize("by", ["request", "copy of the log"])
@@ -199,7 +191,7 @@ async def test_nothing_is_left_of_a_thread_that_is_deleted_elsewhere(
         assert (await there.http.delete("/agent/threads/t1/")).status_code == 204
         await asyncio.wait_for(collect(response), 60)
         await asyncio.gather(*live.tasks)
-    assert not await Thread.objects.aexists()
+    assert not await get_conversation_model().objects.aexists()
     await processes.pushed()
     assert not redis.keys("agui:l*")
 
@@ -324,13 +316,11 @@ async def die(processes: Processes) -> RunLog:
 async def test_who_reads_a_run_that_nobody_else_knows_is_told(
     client: Client, other_client: Client, processes: Processes, redis: Redis
 ):
-    reached = asyncio.Event()
-    with script(say("Before"), [say("Half"), wait(asyncio.Event(), reached)]):
+    with script(say("Before")):
         await client.run("Hi")
-        await processes.pushed()
-        heard = {key: redis.dump(key) for key in redis.scan_iter()}
-        response = await client.post(run_input("And now?"))
-        await reached.wait()
+    await processes.pushed()
+    heard = {key: redis.dump(key) for key in redis.scan_iter()}
+    async with half_said(client) as (response, _):
         log = await die(processes)
         redis.flushall()  # The next signal was lost, and not the one before.
         for key, value in heard.items():

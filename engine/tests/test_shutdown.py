@@ -12,7 +12,7 @@ from agui.runs.live import live
 from agui.runs.shutdown import Shutdown
 from agui.testing import call, collect, say, wait
 from tests import urls
-from tests.conftest import Client, half_said, run_input, script
+from tests.conftest import Client, half_said, run_input, script, texts_of
 
 pytestmark = pytest.mark.database
 
@@ -60,8 +60,7 @@ async def test_long_runs_are_interrupted_and_keep_their_part(client: Client, end
             assert (await collect(stream))[-1]["code"] == "interrupted"
             stream.close()
         await asyncio.wait_for(ended, 60)
-    messages = (await client.thread())["messages"]
-    assert [message.get("content") for message in messages] == ["Go", None, "done", "Half"]
+    assert texts_of(await client.thread()) == ["Go", None, "done", "Half"]
     assert (await Run.objects.aget()).status == Run.Status.INTERRUPTED
 
 

@@ -59,7 +59,6 @@ def test_account_is_locked_at_an_address_after_too_many_failures(page: str):
     assert 14 * 60 < int(response["Retry-After"]) <= 15 * 60
     assert minutes_told(response) == 15
     assert f'href="{page}"' in response.content.decode()
-    assert sign_in(page, password=PASSWORD).status_code == 429
     # Neither page is a way around the other.
     assert {sign_in(other, password=PASSWORD).status_code for other in PAGES} == {429}
 
@@ -76,11 +75,6 @@ def test_the_lock_ends_and_attempts_meanwhile_do_not_prolong_it():
     assert minutes_told(sign_in()) == 5
     AccessAttempt.objects.update(attempt_time=F("attempt_time") - timedelta(minutes=5))
     assert sign_in(password=PASSWORD).status_code == 302
-
-
-def test_other_accounts_of_an_address_are_not_locked():
-    fail(LIMIT)
-    assert sign_in(username="bob", password=PASSWORD).status_code == 302
 
 
 def test_address_that_tries_many_accounts_is_locked():
@@ -137,9 +131,6 @@ def test_passwords_and_tokens_are_not_kept():
         (1, "", "192.0.2.1"),
         (1, "unknown", None),
         (1, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
-        (1, "::ffff:203.0.113.5", "203.0.113.5"),
-        (1, "203.0.113.5:50123", "203.0.113.5"),
-        (1, "[2001:db8:1:2:3:4:5:6]:443", "2001:db8:1:2::"),
     ],
 )
 def test_address_is_the_one_that_the_outermost_proxy_has_seen(

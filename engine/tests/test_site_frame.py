@@ -31,10 +31,7 @@ PAGES = {
 def site(request: pytest.FixtureRequest, settings) -> None:
     """A site with a frame of its own, by one of the manual's examples."""
     templates = SITES | {"agui/base.html": request.param}
-    loaders = [
-        ("django.template.loaders.locmem.Loader", templates),
-        "django.template.loaders.app_directories.Loader",
-    ]
+    loaders = [("django.template.loaders.locmem.Loader", templates), "django.template.loaders.app_directories.Loader"]
     backend = "django.template.backends.django.DjangoTemplates"
     settings.TEMPLATES = [{"BACKEND": backend, "OPTIONS": {"loaders": loaders}}]
 

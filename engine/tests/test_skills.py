@@ -1,6 +1,6 @@
 """Skills: what the client is handed, and what the server makes of `/name`."""
 
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import pytest
 
@@ -18,16 +18,10 @@ def skills() -> SkillRegistry:
 
 
 def test_payload_is_camel_case_and_without_defaults(skills):
+    plan = {"prompt": "Plan my day.", "description": "For today", "sendImmediately": True, "chip": True}
     assert skills.payload() == [
         {"name": "explain", "title": "Explain", "prompt": "Explain {topic} in {style}."},
-        {
-            "name": "plan",
-            "title": "Plan my day",
-            "prompt": "Plan my day.",
-            "description": "For today",
-            "sendImmediately": True,
-            "chip": True,
-        },
+        {"name": "plan", "title": "Plan my day", **plan},
         {"name": "review", "title": "Review"},
         {"name": "hello", "title": "Say hello"},
     ]
@@ -38,8 +32,6 @@ def test_add_and_register_are_the_same(skills):
     assert skills.register(spec) is spec
     assert skills.add("most", "More", "More!", chip=True) == replace(spec, name="most")
     assert ([spec.name for spec in skills][-2:], len(skills), "more" in skills) == (["more", "most"], 6, True)
-    with pytest.raises(FrozenInstanceError):
-        spec.title = "B"
     skills.add("tidy", "Tidy up", description="Sort my tasks into categories")
     assert skills.resolve("/tidy") == "Sort my tasks into categories"
 

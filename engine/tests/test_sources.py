@@ -194,9 +194,6 @@ def test_a_number_is_given_once_and_kept():
     assert [row["number"] for row in sources.rows()] == [1, 3, 4, 5]
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [({"title": "", "url": "HTTPS://example.com/"}, "HTTPS://example.com/"), (HOURS, "Opening hours")],
-)
-def test_a_tool_can_be_called_without_a_run(source: dict[str, str], words: str):
-    assert registry.call("look_up", {"sources": [source]}).return_value["cite_as"] == {"[1]": words}
+def test_a_tool_can_be_called_without_a_run():
+    result = registry.call("look_up", {"sources": [{"title": "", "url": "HTTPS://example.com/"}]})
+    assert result.return_value["cite_as"] == {"[1]": "HTTPS://example.com/"}

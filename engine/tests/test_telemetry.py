@@ -15,7 +15,7 @@ from agui.contrib.observe.checks import check_telemetry
 from agui.log_fields import RunFields
 from agui.models import Run
 from agui.runs.shutdown import end_runs
-from agui.testing import call, collect, fail, say
+from agui.testing import Chat, call, collect, fail, say
 from tests.conftest import Client, run_input, script
 
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http", exc_type=ImportError)
@@ -75,8 +75,11 @@ def exported(settings):
 
 
 @contextmanager
-def collector(is_open=None):
+def collector(settings, monkeypatch, is_open=None):
     """An OTLP receiver on a real socket: what it was sent, by path. It waits for `is_open` before it answers."""
+    settings.AGUI = {"OBSERVE": {"TELEMETRY": True}}
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20key")
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "shop")
     received, answered = {}, []
 
     class Receiver(BaseHTTPRequestHandler):
@@ -93,6 +96,7 @@ def collector(is_open=None):
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
         server.received, server.answered = received, answered
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -101,14 +105,9 @@ def collector(is_open=None):
         finally:
             if is_open:
                 is_open.set()
+            telemetry.stop()
             server.shutdown()
             thread.join()
-
-
-def send_to(server, monkeypatch):
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20key")
-    monkeypatch.setenv("OTEL_SERVICE_NAME", "shop")
 
 
 async def test_a_run_is_one_tree_of_spans_below_the_request_that_asked(client: Client, exported):
@@ -190,17 +189,12 @@ async def test_a_stopped_run_ends_its_span(client: Client, exported, settings):
 
 
 async def test_a_collector_gets_all_when_the_server_ends(client: Client, settings, monkeypatch):
-    settings.AGUI = {"OBSERVE": {"TELEMETRY": True}}
-    with collector() as server:
-        send_to(server, monkeypatch)
-        try:
-            with script(call("echo", text="sesame"), say("Done.")):
-                await client.run("Hi")
-            await end_runs()
-            ((headers, body),) = server.received["/v1/traces"]
-            measured = server.received["/v1/metrics"][0][1]
-        finally:
-            telemetry.stop()
+    with collector(settings, monkeypatch) as server:
+        with script(call("echo", text="sesame"), say("Done.")):
+            await client.run("Hi")
+        await end_runs()
+        ((headers, body),) = server.received["/v1/traces"]
+        measured = server.received["/v1/metrics"][0][1]
     sent = ExportTraceServiceRequest.FromString(body).resource_spans[0]
     names = {span.name for scope in sent.scope_spans for span in scope.spans}
     assert names >= {"agui.run", "chat scripted", "execute_tool echo"}
@@ -212,19 +206,12 @@ async def test_a_collector_gets_all_when_the_server_ends(client: Client, setting
 
 
 async def test_a_collector_that_hangs_holds_up_neither_a_run_nor_the_end(client: Client, settings, monkeypatch):
-    settings.AGUI = {"OBSERVE": {"TELEMETRY": True}}
     monkeypatch.setattr(telemetry, "FLUSH_SECONDS", 0.1)
-    is_open = threading.Event()
-    with collector(is_open) as server:
-        send_to(server, monkeypatch)
-        try:
-            with script(say("Hello")):
-                events = await client.run("Hi")
-            await end_runs()
-            assert server.answered == []
-            is_open.set()
-        finally:
-            telemetry.stop()
+    with collector(settings, monkeypatch, is_open=threading.Event()) as server:
+        with script(say("Hello")):
+            events = await client.run("Hi")
+        await end_runs()
+        assert server.answered == []
     assert events[-1]["type"] == "RUN_FINISHED"
 
 
@@ -278,3 +265,33 @@ def test_a_project_without_telemetry_does_not_load_it(settings):
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
+
+
+# --- The recipes of agui/manual/recipes/observe.md
+
+
+async def test_add_a_span(paste, user, settings, monkeypatch):
+    recipe = paste("observe#add-a-span-of-your-own")
+    with exporting(settings) as seen:
+        # A process has one provider, which would outlive this test.
+        tracer = telemetry.start().spans.get_tracer("recipe")
+        monkeypatch.setattr(recipe.modules["assistant/tools.py"], "tracer", tracer)
+        await Chat(user, call("look_up_price", product="lamp"), say("12 euros.")).send("What is a lamp?")
+        assert "12 euros" not in seen.text()
+    spans = {span.context.span_id: span for span in seen.spans.values()}
+    span = seen.spans["ask the shop"]
+    line = []
+    while span:
+        line.append(span.name)
+        span = spans.get(span.parent.span_id) if span.parent else None
+    assert line == ["ask the shop", "execute_tool look_up_price", "invoke_agent assistant", "agui.run"]
+
+
+async def test_trace_one_agent_only(paste, user):
+    recipe = paste("observe#trace-one-agent-only")
+    exporter = InMemorySpanExporter()
+    recipe.traces.add_span_processor(SimpleSpanProcessor(exporter))
+    await Chat(user, say("Secret.")).send("Hi")
+    spans = exporter.get_finished_spans()
+    assert [span.name.partition(" ")[0] for span in spans] == ["chat", "invoke_agent"]
+    assert "Secret" not in "".join(span.to_json() for span in spans)

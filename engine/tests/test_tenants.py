@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from django.apps import apps
@@ -29,12 +29,11 @@ tenant: contextvars.ContextVar[str] = contextvars.ContextVar("tenant")
 NO_VARIABLE = "acme"
 
 
-class Query:
-    """A query, and the tenant for which it was made."""
+class Query(NamedTuple):
+    """A query with its parameters, and the tenant for which it was made."""
 
-    def __init__(self, sql: str, params: Any) -> None:
-        self.sql = f"{sql} {params}"
-        self.tenant = tenant.get(None)
+    sql: str
+    tenant: str | None
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def queries(settings: Any, monkeypatch: pytest.MonkeyPatch) -> list[Query]:
     execute = CursorWrapper._execute_with_wrappers  # type: ignore[attr-defined]
 
     def record(self: Any, sql: str, params: Any, many: bool, executor: Any) -> Any:
-        made.append(Query(sql, params))
+        made.append(Query(f"{sql} {params}", tenant.get(None)))
         return execute(self, sql, params, many, executor)
 
     monkeypatch.setattr(CursorWrapper, "_execute_with_wrappers", record)

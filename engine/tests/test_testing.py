@@ -8,20 +8,7 @@ from django.http import JsonResponse, StreamingHttpResponse
 from pydantic_ai import Agent, UsageLimitExceeded, UsageLimits
 from pydantic_ai.messages import PartDeltaEvent, TextPart, ThinkingPart, ToolCallPart
 
-from agui import ToolRegistry
-from agui.testing import (
-    Chat,
-    Frame,
-    Response,
-    ScriptedModel,
-    call,
-    collect,
-    event_types,
-    fail,
-    read_frames,
-    say,
-    think,
-)
+from agui.testing import Chat, Frame, Response, ScriptedModel, call, collect, event_types, fail, read_frames, say, think
 
 
 def build(*script):
@@ -147,16 +134,14 @@ async def test_chat_tells_how_each_tool_ended(user, caplog):
 
 
 @pytest.mark.parametrize("result", [{"id": 1, "tags": ["a"]}, [1, 2], [], "Done.", "[not JSON", "42", ""])
-async def test_chat_gives_results_as_values(user, mount, result):
-    registry = ToolRegistry()
+async def test_chat_gives_results_as_values(user, registry, mount, result):
     registry.add(lambda: result, name="find", description="Find it.")
     answer = await Chat(user, model=mount(registry, call("find"), say("Done."))).send("Go")
     assert answer.results == [result]
     assert answer.calls[0].result == result
 
 
-async def test_chat_gives_results_in_the_order_of_the_calls(user, mount):
-    registry = ToolRegistry()
+async def test_chat_gives_results_in_the_order_of_the_calls(user, registry, mount):
     is_over = asyncio.Event()
 
     async def give(number: int) -> int:

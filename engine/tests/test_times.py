@@ -1,16 +1,15 @@
-"""A time that a model writes without an offset is one in TIME_ZONE."""
+"""A time that a model writes without an offset is one in TIME_ZONE. (test_own_code.py has a run with one.)"""
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, timezone
-from typing import Annotated, Any, NamedTuple
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, NaiveDatetime
+from pydantic import BaseModel, ConfigDict, NaiveDatetime
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from agui import ToolRegistry
-from agui.testing import Chat, call, say
 
 NAIVE = "2026-07-01T08:30:00"
 PARIS = datetime(2026, 7, 1, 8, 30, tzinfo=ZoneInfo("Europe/Paris"))
@@ -60,10 +59,7 @@ def received(hint: Any, value: Any) -> Any:
     ("hint", "value", "find"),
     [
         (datetime, NAIVE, lambda value: value),
-        (datetime | None, NAIVE, lambda value: value),
-        (Annotated[datetime, Field(description="When")], NAIVE, lambda value: value),
         (list[datetime], [NAIVE], lambda value: value[0]),
-        (tuple[datetime, int], [NAIVE, 1], lambda value: value[0]),
         (frozenset[datetime], [NAIVE], lambda value: next(iter(value))),
         (dict[str, datetime], {"a": NAIVE}, lambda value: value["a"]),
         (Visit, {"at": NAIVE}, lambda value: value.at),
@@ -81,8 +77,7 @@ def test_naive_time_is_one_in_the_time_zone_of_the_site(hint, value, find):
 
 def test_what_has_an_offset_stays_as_it_is():
     assert received(datetime, NAIVE + "Z") == datetime(2026, 7, 1, 8, 30, tzinfo=UTC)
-    tokyo = timezone(timedelta(hours=9))
-    assert received(datetime, NAIVE + "+09:00").utcoffset() == tokyo.utcoffset(None)
+    assert received(datetime, NAIVE + "+09:00").utcoffset() == timedelta(hours=9)
 
 
 def test_hint_of_a_naive_time_is_kept():
@@ -101,18 +96,3 @@ def test_dates_and_other_values_stay_the_same_objects():
 def test_without_time_zones_times_stay_naive(settings):
     settings.USE_TZ = False
     assert received(datetime, NAIVE) == datetime(2026, 7, 1, 8, 30)
-
-
-async def test_run_gives_the_tool_an_aware_time(mount, user):
-    registry, seen = ToolRegistry(), []
-
-    def book(at: datetime) -> str:
-        """Book it."""
-        seen.append(at)
-        return "Booked."
-
-    registry.add(book)
-    script = mount(registry, call("book", at=NAIVE), say("Done."))
-    await Chat(user, model=script).send("Book it")
-    assert seen == [PARIS]
-    assert seen[0].tzinfo is not None

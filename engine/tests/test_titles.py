@@ -19,8 +19,8 @@ from tests.test_threads import send
 
 pytestmark = pytest.mark.database
 
-MODEL = "python:tests.test_titles.titles"
 titles: ScriptedModel
+renamed: asyncio.Event
 
 
 @pytest.fixture
@@ -28,9 +28,10 @@ def making(settings: Any) -> Any:
     """Let a scripted model make titles, which says these texts."""
 
     def begin(*texts: Any, **more: Any) -> ScriptedModel:
-        global titles
+        global titles, renamed
+        renamed = asyncio.Event()
         titles = ScriptedModel([say(text) if isinstance(text, str) else text for text in texts])
-        settings.AGUI = {"TITLES": {"MODEL": MODEL, **more}}
+        settings.AGUI = {"TITLES": {"MODEL": "python:tests.test_titles.titles", **more}}
         return titles
 
     return begin
@@ -109,7 +110,7 @@ async def test_a_function_of_the_project_makes_it(client: Client, making, caplog
 
 
 async def test_the_end_of_the_run_waits_for_no_title(client: Client, making, settings):
-    making("unused", MAKER="tests.test_titles.never")
+    making("unused", MAKER="tests.test_titles.slow")
     with script(say("Fine.")):
         events = await client.run("Hello")
     assert events[-1]["type"] == "RUN_FINISHED"
@@ -118,22 +119,13 @@ async def test_the_end_of_the_run_waits_for_no_title(client: Client, making, set
     assert await titled(client) == "Hello"
 
 
-async def never(exchange: FirstExchange) -> str:
-    await asyncio.Event().wait()
-    raise AssertionError
-
-
 async def test_a_title_of_the_user_stays(client: Client, making):
     making("Made", MAKER="tests.test_titles.slow")
-    renamed.clear()
     with script(say("Fine.")):
         await client.run("Hello")
         await send(client, "PATCH", "threads/t1/", {"title": "Mine"})
         renamed.set()
     assert await titled(client) == "Mine"
-
-
-renamed = asyncio.Event()
 
 
 async def slow(exchange: FirstExchange) -> str:

@@ -150,8 +150,6 @@ def move(address: Address) -> str:
 
 
 def whoami(ctx: RunContext[AgentDeps]) -> str: ...
-
-
 def whoami_in_quotes(ctx: "RunContext[AgentDeps]", count: int = None): ...  # type: ignore[assignment]  # noqa: RUF013
 
 
@@ -175,26 +173,12 @@ def test_parameters_that_are_special(function, properties):
 
 
 def untyped(text): ...
-
-
 def untyped_context(ctx): ...
-
-
 def context_later(text: str, ctx: RunContext[AgentDeps]): ...
-
-
 def deps_alone(ctx: AgentDeps, text: str): ...
-
-
 def deps_by_name(ctx: "AgentDeps"): ...
-
-
 def variadic(*texts: str): ...
-
-
 def keywords(**texts: str): ...
-
-
 def positional(text: str, /): ...
 
 
@@ -203,8 +187,6 @@ def generator(text: str) -> Iterator[str]:
 
 
 def not_json(text: Model): ...
-
-
 def returns_queryset(text: str) -> QuerySet: ...
 
 
@@ -213,8 +195,6 @@ class Row(TypedDict):
 
 
 def returns_rows(text: str) -> list[Row]: ...
-
-
 def only_for_type_checkers(price: "Decimal"): ...
 
 

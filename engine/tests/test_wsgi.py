@@ -9,8 +9,6 @@ from agui.models import Run, get_conversation_model
 from agui.testing import say
 from tests.conftest import run_input, script
 
-Thread = get_conversation_model()
-
 
 def test_run_is_refused_before_it_begins_and_all_else_is_answered(user, caplog):
     """Django's synchronous client takes the way of WSGI."""
@@ -24,7 +22,7 @@ def test_run_is_refused_before_it_begins_and_all_else_is_answered(user, caplog):
     assert "first in INSTALLED_APPS" in record.getMessage()
     assert not model.requests
     assert not Run.objects.exists()
-    assert not Thread.objects.exists()
+    assert not get_conversation_model().objects.exists()
     assert wsgi.get("/agent/threads/").json()["threads"] == []
     assert wsgi.get("/agent/tools/").status_code == 200
     # Callers without a token learn nothing of the server.

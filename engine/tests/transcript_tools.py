@@ -75,8 +75,13 @@ async def last_three(messages: list[Any]) -> list[Any]:
     return messages[-3:]
 
 
+class ListOfNotes(BaseModel):
+    text: list[str] = []
+
+
 AGENTS |= {
     "that of urls.py": lambda: (urls.registry, {"state_type": urls.Notes}),
+    "that of urls.py after a deploy": lambda: (urls.registry, {"state_type": ListOfNotes}),
     "no tools of its own": lambda: (ToolRegistry(), {}),
     "a toolset has lookup": lambda: (urls.registry, {"toolsets": [looking_up("lookup")]}),
     "a prefixed toolset has my_lookup": lambda: (urls.registry, {"toolsets": [looking_up("lookup").prefixed("my")]}),
@@ -332,13 +337,7 @@ def make_shop(**pays: Any) -> Agent:
 
 
 AGENTS["a shop that asks in other words"] = lambda: make_shop(confirm="Pay it twice?")
-
-
-@agent("a shop that has nothing")
-def make_nothing() -> Agent:
-    registry = ToolRegistry()
-    registry.add(urls.echo, name="echo")
-    return registry, {}
+add_one_tool("a shop that has nothing", urls.echo, name="echo")
 
 
 @agent("slow tools")
