@@ -248,7 +248,7 @@ def test_thread_says_what_it_waits_for(chief):
     requests = DeferredToolRequests(approvals=[call], metadata=about)
     save_messages("t", [ModelResponse(parts=[call])], deferred_tool_requests=requests)
     time = f"{timezone.localtime(until):%Y-%m-%d %H:%M:%S}"
-    assert f"Waits for an answer until {time}: <bdi>Wipe &lt;all&gt;?</bdi>" in page_of(chief, "t")
+    assert f"Waiting for an answer until {time}: <bdi>Wipe &lt;all&gt;?</bdi>" in page_of(chief, "t")
 
 
 def test_versions_that_were_left_can_be_read(chief):

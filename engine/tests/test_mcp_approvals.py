@@ -264,7 +264,7 @@ async def test_a_call_whose_process_has_died_never_runs_again(user: Any, clock: 
     assert (await person.decide(question)).status_code == 409
     assert "never runs again" in (await raw.status(question))[1]
     page = await person.read(question)
-    assert ("The server ended while this was at work." in page, '<a href="">' in page) == (True, False)
+    assert ("The server stopped during this call." in page, '<a href="">' in page) == (True, False)
     assert effects == []
     assert (await raw.waiting()).pk != question.pk, "another call is asked about again"
 

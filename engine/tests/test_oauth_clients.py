@@ -206,7 +206,7 @@ async def test_host_registers_and_connects(registering: Any, route: str):
     # The toolkit would hash one for half a second, for any stranger.
     assert (await Application.objects.aget()).client_secret == ""
     host = Host(registering, registered["client_id"], "https://host.example/cb")
-    assert "has chosen its name itself" in (await host.ask()).content.decode()
+    assert "chose its own name" in (await host.ask()).content.decode()
     await host.connect()
     assert text_of(await host.call("ping")) == "pong"
     server = (await host.http.get("/.well-known/oauth-authorization-server")).json()
