@@ -21,12 +21,12 @@ from agui.http.excerpts import NO_HIT, find_hits
 from agui.http.views import AgentView
 from agui.models import Run
 from agui.protocol.interrupts import frontend_calls, open_interrupts
-from agui.protocol.outbound import times_of, to_wire, wire_messages
+from agui.protocol.outbound import to_wire, wire_messages
 from agui.protocol.run_input import check_thread_id
 from agui.runs.live import live
 from agui.runs.recovery import recover, still_on
 from agui.sentences import fill_lazy
-from agui.stores.annotations import annotation
+from agui.stores.annotations import annotation, times_of
 from agui.stores.base import ThreadStore, open_store, search_words
 
 PAGE_SIZE = 30

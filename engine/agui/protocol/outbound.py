@@ -81,17 +81,6 @@ def _dump_with_ids(message: ModelMessage) -> list[Any]:
     return messages
 
 
-def times_of(messages: Iterable[ModelMessage]) -> dict[str, str]:
-    """When each message was sent, by the id under which a client knows it: ISO 8601, in UTC."""
-    times: dict[str, str] = {}
-    for message in messages:
-        parts = [getattr(part, "timestamp", None) for part in message.parts[:1]]
-        sent = next(filter(None, parts), message.timestamp)
-        if sent:
-            times |= dict.fromkeys(annotation(message, "ids") or (), sent.isoformat())
-    return times
-
-
 def call_metadata(message: ModelMessage) -> dict[str, Wire]:
     """Find what a client was told about tool calls beside their results, by tool call id."""
     extras = annotation(message, "extras")

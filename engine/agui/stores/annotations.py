@@ -1,6 +1,6 @@
 """Annotations of stored messages, and the tool calls that messages answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ToolReturnPart
@@ -28,3 +28,14 @@ def answered(messages: Sequence[ModelMessage]) -> set[str]:
             if isinstance(part, ToolReturnPart):
                 call_ids.add(part.tool_call_id)
     return call_ids
+
+
+def times_of(messages: Iterable[ModelMessage]) -> dict[str, str]:
+    """When each message was sent, by the id under which a client knows it: ISO 8601, in UTC."""
+    times: dict[str, str] = {}
+    for message in messages:
+        parts = [getattr(part, "timestamp", None) for part in message.parts[:1]]
+        sent = next(filter(None, parts), message.timestamp)
+        if sent:
+            times |= dict.fromkeys(annotation(message, "ids") or (), sent.isoformat())
+    return times

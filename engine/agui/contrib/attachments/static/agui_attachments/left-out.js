@@ -5,7 +5,7 @@ import { h } from "../agui/dom/elements.js";
 /** In English; the tables of other languages have these, too. */
 export const LEFT_OUT_WORDS = {
   filesLeftOut: "The assistant can't read a file of this conversation and goes on without it.",
-  imagesNotKept: "Not every image in this answer was kept: there are too many, or one is too large.",
+  imagesNotKept: "Not every image of this answer was kept: there are too many, or one is too big.",
 };
 
 /**
