@@ -329,7 +329,7 @@ async def test_wrong_methods_are_405_for_those_who_may_enter(client: Client):
         assert response["Allow"], path
 
 
-# Those that take another server are tried in test_mcp_accounts.py and test_mcp_apps.py.
+# Routes of another server are tried in test_mcp_accounts.py and test_mcp_apps.py.
 TRIED = [route for route in ROUTES if route.endswith("/") and not re.search("<slug:server>|mcp/apps", route)]
 
 
