@@ -41,11 +41,12 @@ def test_it_leaves_the_page_its_place_and_has_its_theme(admin):
     assert wider <= 0
     panel, page = admin.locator("agui-chat [part~=frame]").bounding_box(), admin.locator("#container").bounding_box()
     assert panel["x"] >= page["x"] + page["width"] - 1
+    admin.emulate_media(color_scheme="dark")
     themes = set()
     for _ in range(3):
         admin.locator(".theme-toggle").first.click()
         theme = admin.evaluate("document.documentElement.dataset.theme")
-        expected = theme if theme in ("light", "dark") else None
-        assert admin.locator("agui-chat").get_attribute("theme") == expected
+        scheme = admin.locator("agui-chat").evaluate("e => getComputedStyle(e).colorScheme")
+        assert scheme == ("light" if theme == "light" else "dark")
         themes.add(theme)
     assert themes == {"auto", "light", "dark"}

@@ -98,14 +98,25 @@ def test_page_has_the_systems_colours_until_the_example_changes_the_theme_for_go
     assert [tool["name"] for tool in bodies[0]["tools"]] == ["set_theme"]
     assert "The theme is now dark." in answers(chat)[-1]
     chat.reload()
-    expect(chat.locator("agui-chat")).to_have_attribute("theme", "dark")
+    expect(chat.locator("html")).to_have_attribute("data-theme", "dark")
     for place in ("body", ".panel"):
         assert chat.locator(place).evaluate("e => getComputedStyle(e).colorScheme") == "dark"
     assert panel.evaluate(RED) < 128
-    say(chat, "use the automatic theme")
-    expect(chat.locator("agui-chat")).not_to_have_attribute("theme", "dark")
+    say(chat, "use the auto theme")
+    expect(chat.locator("html")).to_have_attribute("data-theme", "auto")
     finished(chat)
-    assert chat.evaluate("localStorage.theme") == "automatic"
+
+
+def test_theme_that_the_user_chooses_holds_on_all_pages_of_the_site(chat):
+    chat.emulate_media(color_scheme="light")
+    chat.get_by_role("button", name=re.compile("^Account of")).click()
+    chat.get_by_label("Theme").select_option("Dark")
+    for place in ("body", ".panel"):
+        assert chat.locator(place).evaluate("e => getComputedStyle(e).colorScheme") == "dark"
+    # The consent of an app and the connected apps allow no script.
+    for path in ("/approvals/", "/oauth/connections/", "/accounts/password_change/"):
+        chat.goto(urljoin(chat.url, path))
+        assert chat.locator("body").evaluate("e => getComputedStyle(e).colorScheme") == "dark"
 
 
 def test_page_looks_busy_until_its_tools_have_given_what_they_return(tools):

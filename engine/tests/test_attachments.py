@@ -360,8 +360,8 @@ NAMES = {
     "🏴\U000e0067\U000e0062\U000e007f.txt": "🏴\U000e0067\U000e0062\U000e007f.txt",
     "100%25.txt": "100%25.txt",
     "evil\u202etxt.exe": "eviltxt.exe",
-    "line%0Abreak\x00.txt": "line%0Abreak.txt",
-    "a%0D%0ASet-Cookie: b\x1b\x85.txt": "a%0D%0ASet-Cookie: b.txt",  # Browsers write line breaks so
+    "line%0Abreak\x00.txt": "line break.txt",
+    "a%0D%0ASet-Cookie: b\x1b\x85.txt": "a Set-Cookie: b.txt",
     "..%22": '.."',
     "C:\\folder\\a.txt": "a.txt",
     "../../b%22.txt": 'b".txt',

@@ -14,7 +14,7 @@ pytest.importorskip("fastmcp")
 from mcp.types import Tool
 
 from agui import ToolRegistry
-from agui.contrib.mcp import app_documents, app_views
+from agui.contrib.mcp import app_documents, app_gate, app_views
 from agui.contrib.mcp.app_policy import app_uri, is_for, policy
 from agui.contrib.mcp.apps import check_apps
 from agui.contrib.mcp.models import ClientQuestion
@@ -371,10 +371,14 @@ async def test_call_that_fails_or_is_none_fails_alone(site: Site):
 # --- What it reads
 
 
-async def test_app_reads_what_its_server_offers_to_apps(site: Site):
+async def test_app_reads_what_its_server_offers_to_apps(site: Site, monkeypatch: Any):
     async with site.open():
         read = await site.ask("resources/read", {"uri": "ui://shop/data.json"})
         assert read["result"]["contents"][0]["text"] == '{"a": 1}'
+        with monkeypatch.context() as smaller:
+            smaller.setattr(app_gate, "MAX_APP_BYTES", 7)
+            large = await site.ask("resources/read", {"uri": "ui://shop/data.json"})
+            assert large == {"error": "What an app reads has at most 5000000 bytes."}
         for uri in ("file:///etc/shop.conf", "https://evil.example/", "UI://shop/data.json", None, 1, ["ui://x"]):
             refused = await site.ask("resources/read", {"uri": uri})
             assert refused == {"error": "An app reads what its server offers to apps, and nothing else."}, uri

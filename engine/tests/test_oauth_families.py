@@ -190,15 +190,23 @@ async def test_after_the_end_nothing_is_answered_again(host: Host, by: str):
         assert error_of(await host.refresh(tokens["refresh_token"])) == "invalid_grant"
 
 
-async def test_end_of_a_connection_ends_what_the_app_waits_for(host: Host):
+@pytest.mark.parametrize("by", ["its user", "the host", "a reuse"])
+async def test_end_of_a_connection_ends_what_the_app_waits_for(host: Host, clock: Any, by: str):
     await add_client(THIEF, "https://thief.example/cb")
     other = Host(host.user, THIEF, "https://thief.example/cb")
-    questions = []
+    questions, tokens = [], await host.connect()
+    await other.connect()
     for each in (host, other):
-        await each.connect()
         approval = (await each.call("wipe")).json()["result"]["structuredContent"]["approval"]
         questions.append(await ClientQuestion.objects.aget(pk=approval["id"]))
-    await sync_to_async(lambda: ended_by("its user", host, None)())()
+    renewed = (await host.refresh(tokens["refresh_token"])).json()
+    assert error_of(await other.refresh(renewed["refresh_token"])) == "invalid_grant"
+    assert await ClientQuestion.objects.filter(state="pending").acount() == 2
+    if by == "a reuse":
+        clock.advance(31)
+        assert error_of(await host.refresh(tokens["refresh_token"])) == "invalid_grant"
+    else:
+        await sync_to_async(lambda: ended_by(by, host, renewed)())()
     for question in questions:
         await question.arefresh_from_db()
     assert [question.state for question in questions] == ["denied", "pending"]

@@ -35,5 +35,9 @@ test("a call is about its first text that says something alone", () => {
   assert.equal(aboutCall({ at: "2026-11-27T10:00", number: 3, code: "42", title: " Buy\n milk " }), "Buy milk");
   assert.equal(aboutCall({ street: "12 St James's Square", city: "London" }), "12 St James's Square");
   assert.equal(aboutCall({ text: "x".repeat(200) }).length, 100);
+  assert.equal(aboutCall({ task_id: 17, text: "Buy milk" }), "17 · Buy milk");
+  assert.equal(aboutCall({ reason: "broken", orderId: "A-17", paid: 3 }), "A-17 · broken");
+  assert.equal(aboutCall({ id: "6f9619ff-8b86-d011-b42d-00c04fc964ff", grid: 4, name: "Ada" }), "Ada");
+  assert.equal(aboutCall({ id: "6f9619ff-8b86-d011-b42d-00c04fc964ff" }), "6f9619ff-8b86-d011-b42d-00c04fc964ff");
   for (const none of [{}, null, undefined, "text", { deep: { title: "Buy milk" } }, { done: true }]) assert.equal(aboutCall(none), "");
 });

@@ -3,25 +3,17 @@ globalThis.document = { baseURI: "https://page.example/" };
 export const { loadHtml, loadNames, loadShapes, read } = await import("./agui/markdown/nodes.js");
 await Promise.all([loadHtml(), loadNames(), loadShapes()]);
 
-const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+const { toHtml } = await import("./agui/markdown/to-html.js");
 
-/** Our description of elements as HTML. */
-export function htmlOf(node) {
-  if (typeof node === "string") return escaped(node);
-  const [tag, attributes, children] = node;
-  if (attributes.class === "code") return `<pre>${htmlOf(children[1][2][0])}</pre>`;
-  const inner = children.map(htmlOf).join("");
-  if (tag === "div") return inner;
-  if (tag === "br") return "\n";
-  if (tag === "hr") return "<hr />";
-  const shown = Object.entries(attributes).filter(([name]) => ["href", "title", "start", "align"].includes(name) || (tag === "code" && name === "class"));
-  return `<${tag}${shown.map(([name, value]) => ` ${name}="${escaped(value)}"`).join("")}>${inner}</${tag}>`;
-}
+/** Our description of elements as HTML, as it is copied, with addresses as they are written. */
+export const htmlOf = (node) => toHtml([node], (href) => href);
 
 /** HTML as it can be compared: every line break is kept, and an image is a link that loads nothing. */
 export function normal(html) {
   return html
-    .replace(/<br \/>\n?/g, "\n")
+    .replace(/<br( \/)?>\n?/g, "\n")
+    .replaceAll("<hr />", "<hr>")
+    .replace(/<table [^>]*>/g, "<table>")
     .replace(/(<a [^>]*>)<img[^>]*alt="([^"]*)"[^>]*>/g, "$1$2")
     .replace(/<img src="([^"]*)" alt="([^"]*)"(?: title="([^"]*)")? \/>/g, (_, source, alt, title) => {
       return `<a href="${source}"${title ? ` title="${title}"` : ""}>${alt || source}</a>`;

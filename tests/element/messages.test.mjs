@@ -72,17 +72,92 @@ test("nothing is offered during a run that would be refused", async () => {
 
 // --- Copies
 
-test("an answer is copied whole and as Markdown, or the page says that it can not", async () => {
-  const page = await asked([said("**One.**", "a", chunk("Two.", "b"))]);
+test("an answer is copied whole, as Markdown and as HTML, or the page says that it can not", async () => {
+  const page = await asked([said("**One** and [two](/two).", "a", chunk("```js\nlet x = 1 < 2;\n```", "b"))]);
+  const plain = "**One** and [two](/two).\n\n```js\nlet x = 1 < 2;\n```";
+  const html = '<p><strong>One</strong> and <a href="https://page.example/two">two</a>.</p><pre><code class="language-js">let x = 1 &lt; 2;</code></pre>';
+  const copied = { "text/plain": plain, "text/html": html };
   const copies = [];
-  Object.defineProperty(navigator, "clipboard", { value: { writeText: () => Promise.reject(new Error()) }, configurable: true });
+  const clipboard = { write: async ([item]) => copies.push(Object.fromEntries(await Promise.all(Object.entries(item).map(async ([type, blob]) => [type, await blob.text()])))) };
+  const setClipboard = (value) => Object.defineProperty(navigator, "clipboard", { value, configurable: true });
+  globalThis.ClipboardItem = function (forms) {
+    return forms;
+  };
+  setClipboard(clipboard);
+  await page.press("Copy the answer");
+  await tell(page, "Copied");
+  assert.deepEqual(copies, [copied]);
+  setClipboard({ write: () => Promise.reject(new Error()) });
   for (const [works, words] of [[true, "Copied"], [false, "The browser doesn't let this page copy."]]) {
-    document.execCommand = () => (copies.push(page.root.querySelector("textarea.visually-hidden").value), works);
+    document.execCommand = () => {
+      const data = {};
+      const clipboardData = { setData: (type, text) => (data[type] = text) };
+      page.root.querySelector("textarea.visually-hidden").dispatchEvent(Object.assign(new Event("copy"), { clipboardData }));
+      return copies.push(data), works;
+    };
     await page.press("Copy the answer");
     await tell(page, words);
     assert.equal(page.root.activeElement, await page.button("Copy the answer"));
   }
-  assert.deepEqual(copies, Array(2).fill("**One.**\n\nTwo."));
+  assert.deepEqual(copies, Array(3).fill(copied));
+});
+
+test("each table is copied with its cells, and no formula", async () => {
+  const page = await asked([said("| Name | Sum |\n|---|--:|\n| **Ada** | =1+1 |\n| Bo  b | -5 |")]);
+  const copies = [];
+  Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true });
+  const table = await page.one(".table");
+  const button = await page.button("Copy", table);
+  document.execCommand = () => {
+    const clipboardData = { setData: (_, text) => copies.push(text) };
+    return button.nextElementSibling.dispatchEvent(Object.assign(new Event("copy"), { clipboardData }));
+  };
+  button.click();
+  await until(() => copies.length);
+  assert.deepEqual(copies, [
+    "Name\tSum\nAda\t'=1+1\nBo b\t-5",
+    '<table border="1" cellpadding="4" style="border-collapse:collapse"><tr><th>Name</th><th>Sum</th></tr><tr><td>Ada</td><td>\'=1+1</td></tr><tr><td>Bo  b</td><td>-5</td></tr></table>',
+  ]);
+});
+
+// --- Their times, and a conversation that goes on from them
+
+test("messages say when they were sent, as the server knows it or the browser", async () => {
+  const page = await asked([said("One.")]);
+  const times = () => page.all("time").map((time) => time.dateTime ?? time.getAttribute("datetime"));
+  await until(() => times().length === 2 && times().every(Boolean));
+  for (const time of times()) assert.ok(Math.abs(new Date(time) - new Date()) < 60_000, time);
+  const messages = [{ id: "p", role: "user", content: "Hello" }, { id: "q", role: "assistant", content: "One." }, { id: "r", role: "user", content: "And?" }, { id: "s", role: "assistant", content: "Two." }];
+  const sent = { p: "2025-03-01T10:00:00+00:00", q: "2025-03-01T10:00:05.250000+00:00", r: "no time" };
+  const server = () => Response.json({ messages, times: sent, pending: [], state: {}, running: false });
+  const stored = await asked([said("One.")], { server });
+  stored.chat.openThread("stored");
+  await until(() => stored.texts(".bubble").includes("And?"));
+  const shown = () => stored.all("time").filter((time) => time.textContent);
+  await until(() => shown().length === 2);
+  assert.deepEqual(shown().map((time) => time.getAttribute("datetime")), ["2025-03-01T10:00:00.000Z", "2025-03-01T10:00:05.250Z"]);
+  for (const time of shown()) assert.match(time.textContent, /2025/);
+});
+
+test("a conversation goes on from an answer in another one", async () => {
+  let refuses = true;
+  const forks = [];
+  const server = (path, { method, body }, thread) => {
+    if (!path.endsWith("/fork/")) return path.includes("fork-1") ? Response.json({ ...thread, messages: [{ id: "x", role: "user", content: "first try" }] }) : undefined;
+    forks.push([method, path, JSON.parse(body)]);
+    return refuses ? Response.json({ error: "not_found" }, { status: 404 }) : Response.json({ thread_id: "fork-1", title: "" }, { status: 201 });
+  };
+  const page = await asked([said("One.")], { server });
+  const { threadId } = page.chat;
+  await page.press("Continue in a new conversation");
+  await tell(page, "That is not possible from this answer.");
+  assert.equal(page.chat.threadId, threadId);
+  refuses = false;
+  const button = await page.button("Continue in a new conversation");
+  for (let pressed = 0; pressed < 2; pressed++) button.click();
+  await until(() => page.chat.threadId === "fork-1");
+  await has(() => page.texts(".bubble"), ["first try"]);
+  assert.deepEqual(forks, Array(2).fill(["POST", `/agent/threads/${threadId}/fork/`, { message_id: "a" }]));
 });
 
 // --- Feedback

@@ -10,7 +10,7 @@ for (const [markdown, html] of [
   ["It rains[^1].\n\n[^1]: Says the radio.", "<p>It rains<sup>1</sup>.</p><p><sup>1</sup> Says the radio.</p>"],
   ["A[^a] b[^2].\n\n[^a]: One\n[^2]: Two **x**\nmore", "<p>A<sup>a</sup> b<sup>2</sup>.</p><p><sup>a</sup> One</p><p><sup>2</sup> Two <strong>x</strong>\nmore</p>"],
   ["> Q[^q]\n>\n> [^q]: N", "<blockquote><p>Q<sup>q</sup></p><p><sup>q</sup> N</p></blockquote>"],
-  ["One[^1]\n[^1]: **First**\n    goes on\n\n    and on\n[^Zwei]: Second\n---\nx[^zwei]: y", "<p>One<sup>1</sup></p><p><sup>1</sup> <strong>First</strong>\ngoes on</p><p>and on</p><p><sup>Zwei</sup> Second</p><hr /><p>x<sup>zwei</sup>: y</p>"],
+  ["One[^1]\n[^1]: **First**\n    goes on\n\n    and on\n[^Zwei]: Second\n---\nx[^zwei]: y", "<p>One<sup>1</sup></p><p><sup>1</sup> <strong>First</strong>\ngoes on</p><p>and on</p><p><sup>Zwei</sup> Second</p><hr><p>x<sup>zwei</sup>: y</p>"],
   ["a[^1] [b][^1]\n\n[^1]: https://e.org", '<p>a<sup>1</sup> [b]<sup>1</sup></p><p><sup>1</sup> <a href="https://e.org">https://e.org</a></p>'],
   ["a[^n]\n\n[^n]: - b\n    - c", "<p>a<sup>n</sup></p><p><sup>n</sup></p><ul><li>b</li><li>c</li></ul>"],
   ["No digit: [^0-9] and [^1].", "<p>No digit: [^0-9] and [^1].</p>"],

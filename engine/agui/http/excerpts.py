@@ -15,7 +15,11 @@ BEFORE_CHARS = 40
 # The longest run of letters without a space that is not cut.
 LONG_WORD = 24
 # Markdown that an answer is written in, and that a reader does not see.
-_MARKS = re.compile(r"\*\*|`+|(?:^|(?<= ))#{1,6} |(?<=\])\([^()\s]*\)")
+_MARKS = re.compile(
+    r"\[([^][]*)\]\([^()\s]*\)|^[ |:-]+$|^ *(?:#{1,6} |> ?|[-+*] |\| ?)| ?\|$"
+    r"|\*\*|~~|`+|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])",
+    re.MULTILINE,
+)
 
 
 class Hit(TypedDict):
@@ -40,10 +44,11 @@ def hit_of(match: Match, words: Sequence[str]) -> Hit:
         return Hit(message_id=match.message_id or None, excerpt=excerpt_of(match.piece, words))
     for message in wire_messages([match.message]):
         for text in _texts(message):
-            excerpt = excerpt_of(text, words)
+            is_answer = message["role"] == "assistant"
+            shown = _MARKS.sub(r"\1", text[:SEARCH_CHARS]) if is_answer else text
+            # What only an address has is not shown.
+            excerpt = excerpt_of(shown, words) or excerpt_of(text, words)
             if excerpt:
-                if message["role"] == "assistant":
-                    excerpt = _MARKS.sub("", excerpt)
                 return Hit(message_id=message["id"], excerpt=excerpt)
     return NO_HIT  # The message is one that clients don't see.
 

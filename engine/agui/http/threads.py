@@ -8,6 +8,7 @@ from typing import Any, Self
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.utils.translation import gettext_lazy as _
+from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict, ConversationRecord
 from pydantic_ai.messages import ModelMessage
 
@@ -164,22 +165,8 @@ class ThreadView(AgentView):
             raise NotFound(NO_THREAD)
         details = await in_database(read_details, thread.id, thread.scope)
         branches = await thread.store.branches(thread.id, scope=thread.scope)
-        messages = await run_in_thread(wire_messages, conversation.messages, pool="reading")
-        times = await run_in_thread(times_of, conversation.messages, pool="reading")
-        requests = conversation.deferred_tool_requests
-        pending = [to_wire(question.interrupt) for question in open_interrupts(requests)]
-        payload = {
-            **summary,
-            **details,
-            "messages": messages,
-            "times": {sent["id"]: times[sent["id"]] for sent in messages if sent["id"] in times},
-            "branches": branches,
-            "state": last_state(conversation.messages),
-            "pending": pending,
-            "pending_calls": list(frontend_calls(requests)),
-            "running": running,
-        }
-        return JsonResponse(payload)
+        about = {**summary, **details, "branches": branches, "running": running}
+        return await run_in_thread(write_thread, about, conversation, pool="reading")
 
     async def change(self, thread: OwnThread, body: dict[str, Any]) -> HttpResponse:
         match [(key, body[key]) for key in CHANGES if key in body]:
@@ -234,6 +221,22 @@ def open_threads(scope: str, thread_ids: list[str]) -> tuple[set[str], set[str]]
     paused = runs.filter(~Exists(later), status=Run.Status.PAUSED)
     running = {run.thread_id for run in still_on(active)}
     return running, set(paused.values_list("thread_id", flat=True))
+
+
+def write_thread(about: dict[str, Any], conversation: Conversation) -> HttpResponse:
+    """Write a thread as clients get it. A long one takes a while."""
+    messages = wire_messages(conversation.messages)
+    times = times_of(conversation.messages)
+    requests = conversation.deferred_tool_requests
+    payload = {
+        **about,
+        "messages": messages,
+        "times": {sent["id"]: times[sent["id"]] for sent in messages if sent["id"] in times},
+        "state": last_state(conversation.messages),
+        "pending": [to_wire(question.interrupt) for question in open_interrupts(requests)],
+        "pending_calls": list(frontend_calls(requests)),
+    }
+    return JsonResponse(payload)
 
 
 def last_state(messages: Sequence[ModelMessage]) -> Any:

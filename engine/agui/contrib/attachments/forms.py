@@ -13,8 +13,9 @@ JOINERS = {"\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080))}
 
 class FormParser(MultiPartParser):
     def sanitize_file_name(self, file_name: str) -> str | None:
-        # Browsers escape a quote so: https://html.spec.whatwg.org/#multipart-form-data
-        whole = html.unescape(file_name).replace("%22", '"')
+        # Browsers escape quotes and ends of lines so:
+        # https://html.spec.whatwg.org/#multipart-form-data
+        whole = re.sub("(?:%0D|%0A)+", " ", html.unescape(file_name).replace("%22", '"'))
         name = re.split(r"[/\\]", whole)[-1]
         name = "".join(char for char in name if char.isprintable() or char in JOINERS)
         return None if name in ("", ".", "..") else name

@@ -15,7 +15,7 @@ from pydantic_ai.toolsets import ToolsetTool
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.contrib.mcp.app_activity import words_of
-from agui.contrib.mcp.app_documents import Document, document_of
+from agui.contrib.mcp.app_documents import MAX_APP_BYTES, Document, document_of
 from agui.contrib.mcp.app_policy import SCHEME, app_uri
 from agui.contrib.mcp.call import UNANSWERABLE, Ended, Refused, Request
 from agui.contrib.mcp.caller import Caller
@@ -32,6 +32,7 @@ UNKNOWN_METHOD = "Unknown method."
 NO_CALL = "This is no call of a tool."
 NO_APP = "There is no such app."
 NOT_FOR_APPS = "This tool is not for apps."
+TOO_LARGE = f"What an app reads has at most {MAX_APP_BYTES} bytes."
 NOT_READABLE = "An app reads what its server offers to apps, and nothing else."
 
 
@@ -119,7 +120,10 @@ class AppHost:
         if not isinstance(uri, str) or not uri.startswith(SCHEME):
             raise ToolFailed(NOT_READABLE)
         await self._toolset.server_tools(self._context())
-        return await self._use(lambda one: one.read_for_app(uri))
+        result = await self._use(lambda one: one.read_for_app(uri))
+        if _size(result) > MAX_APP_BYTES:
+            raise ToolFailed(TOO_LARGE)
+        return result
 
     async def _call(
         self, params: dict[str, Any], answer: tuple[str, bool] | None
@@ -164,6 +168,11 @@ class AppHost:
 def caller_of(actor: Actor, request: Any, name: str) -> Caller:
     """Return an app of a server as a caller. Our page asks its user what the gate asks."""
     return Caller(actor, request, client=f"app of {name}", fills_forms=True, is_page=True)
+
+
+def _size(result: dict[str, Any]) -> int:
+    contents = result.get("contents", ())
+    return sum(len(item.get("text") or item.get("blob") or "") for item in contents)
 
 
 def _answer_of_client(question_id: str, approved: bool) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agui import conf
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
+from agui.blocking.executor import run_in_thread
 from agui.contrib.mcp.page import is_person
 from agui.contrib.mcp.servers import shows_apps
 from agui.errors import BadRequest, Forbidden, NotFound, UnsupportedMediaType
@@ -113,7 +114,8 @@ class AppView(AgentView):
             raise BadRequest(f"The request has {error.error_count()} mistakes.") from None
         host = self._host(request, actor, wish.server)
         answer = (wish.answer.id, wish.answer.approved) if wish.answer else None
-        return JsonResponse(await host.answer(wish.method, wish.params, answer))
+        answered = await host.answer(wish.method, wish.params, answer)
+        return await run_in_thread(JsonResponse, answered, pool="reading")
 
     def _host(self, request: HttpRequest, actor: Actor, name: str) -> "app_gate.AppHost":
         caller = app_gate.caller_of(actor, request, name)

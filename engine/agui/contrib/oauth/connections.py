@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -72,6 +73,15 @@ def revoke(user: Any, application_id: Any) -> None:
     application = get_application_model().objects.filter(pk=application_id).first()
     if application is not None:
         end_for_app(user, application.client_id)
+
+
+def end_if_gone(family: UUID) -> None:
+    """Deny what an app has asked for, if it is not connected any more without this family."""
+    tokens = get_refresh_token_model().objects.select_related("application", "user")
+    token = tokens.filter(token_family=family).first()
+    if token is None or token.application_id in [app.id for app in connected_apps(token.user)]:
+        return
+    end_for_app(token.user, token.application.client_id)
 
 
 @login_required

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from oauth2_provider.views import RevokeTokenView, TokenView
 
 from agui.contrib.oauth.addresses import resource_of
+from agui.contrib.oauth.connections import end_if_gone
 from agui.contrib.oauth.families import Exchange, ending, family_in, family_of_token, holding
 from agui.contrib.oauth.validator import HostViewMixin, has_zero_byte, repeated
 
@@ -38,6 +39,8 @@ class TokenEndpoint(HostViewMixin, TokenView):
             response = self.authorization_flow_token_response(request)
             if response.status_code == 200:
                 exchange.keep(response.content)
+            else:
+                end_if_gone(family)  # What was exchanged before ends the family.
             return response
 
 
@@ -50,6 +53,8 @@ class RevokeEndpoint(HostViewMixin, RevokeTokenView):
         family = family_of_token(request.POST.get("token", ""))
         with ending([family] if family else []):
             response: HttpResponse = super().post(request, *args, **kwargs)
+            if family:
+                end_if_gone(family)
             return response
 
 

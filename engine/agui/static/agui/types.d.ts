@@ -48,6 +48,7 @@ export interface ToolCall {
 export interface Tool {
   name: string;
   summary?: string;
+  destructive?: boolean;
   secrets?: string[][];
 }
 

@@ -4,40 +4,8 @@
  * file.
  */
 
-const THEMES = ["light", "dark", "automatic"];
 const page = document.documentElement;
 const chat = /** @type {import("../agui/agui-chat.d.ts").AguiChatElement} */ (document.querySelector("agui-chat"));
-
-/** Colour the page (page.css) and the chat (its attribute "theme"). @param {string} theme */
-function showTheme(theme) {
-  if (theme === "automatic") {
-    delete page.dataset.theme;
-    chat.removeAttribute("theme");
-  } else {
-    page.dataset.theme = theme;
-    chat.setAttribute("theme", theme);
-  }
-}
-
-function storedTheme() {
-  try {
-    const theme = localStorage.getItem("theme") ?? "";
-    return THEMES.includes(theme) ? theme : "automatic";
-  } catch {
-    return "automatic"; // The browser allows no storage.
-  }
-}
-
-/** @param {string} theme */
-function storeTheme(theme) {
-  try {
-    localStorage.setItem("theme", theme);
-  } catch {
-    // The theme then lasts until the user leaves the page.
-  }
-}
-
-showTheme(storedTheme());
 
 // The page is named after the open conversation.
 const siteTitle = document.title;
@@ -54,17 +22,16 @@ customElements.whenDefined("agui-chat").then(() => {
   chat.registerTool({
     name: "set_theme",
     summary: "Change the theme", // for the user
-    description: "Switch the page to a light or a dark theme, or to automatic mode, which is as the system has it.",
+    description: "Switch the page to a light or a dark theme, or to auto, which is as the system has it.",
     parameters: {
       type: "object",
-      properties: { theme: { type: "string", enum: THEMES } },
+      properties: { theme: { type: "string", enum: ["light", "dark", "auto"] } },
       required: ["theme"],
       additionalProperties: false,
     },
     handler: (/** @type {{ theme: string }} */ { theme }) => {
-      showTheme(theme);
-      storeTheme(theme);
-      return theme === "automatic" ? "The theme is now as the system has it." : `The theme is now ${theme}.`;
+      page.dataset.theme = theme; // agui/theme.js keeps it.
+      return `The theme is now ${theme}.`;
     },
   });
 
@@ -73,7 +40,7 @@ customElements.whenDefined("agui-chat").then(() => {
   chat.getContext = () => [
     { description: "Title of the page that the user looks at", value: siteTitle },
     { description: "Language of the page", value: page.lang },
-    { description: "Theme of the page", value: page.dataset.theme ?? "automatic" },
+    { description: "Theme of the page", value: page.dataset.theme ?? "auto" },
   ];
 });
 

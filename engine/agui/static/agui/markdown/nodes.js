@@ -31,8 +31,6 @@ let shapeReader = null;
 /** Whether all names are loaded, and whether the current text has a name that is not loaded. */
 let hasNames = false;
 let lacksNames = false;
-/** Tables with so many rows get tools: the same number as in rich-text.js. */
-const LARGE = 10;
 /** Whether rich-text.js has something to add to the current text, and whether that still grows. */
 let isRich = false;
 let isGrowing = false;
@@ -213,7 +211,7 @@ function listOf({ ordered, start, items }) {
 
 /** @param {Extract<Token, { type: "table" }>} token @returns {Node} */
 function tableOf({ header, rows }) {
-  isRich ||= rows.length >= LARGE;
+  isRich = true;
   /** @type {Node[]} */
   const parts = [["thead", {}, [rowOf("th", header)]]];
   const body = rows.map((cells) => rowOf("td", cells));

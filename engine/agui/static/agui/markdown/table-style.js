@@ -7,6 +7,7 @@ export const TABLE_STYLE = `
   .data-table > .table { max-height: 24rem; max-width: 100%; overflow: auto; width: 100%; }
   .data-table table { min-width: 100%; width: max-content; }
   .tool-body .data-table { margin-inline: -.85rem; }
+  .tool-body .data-table > .button { margin-inline: .85rem; }
   .tool-body .data-table > .table { border-inline: 0; border-radius: 0; }
   .data-table td, .data-table tbody th {
     font-variant-numeric: tabular-nums; max-width: 18rem; overflow-wrap: anywhere;

@@ -5,6 +5,9 @@ import { textOf } from "../conversation/messages.js";
 import { copyText } from "../dom/copy.js";
 import { h, icon, iconButton, setText } from "../dom/elements.js";
 import { joinAll, lazy } from "../dom/lazy.js";
+import { read } from "../markdown/nodes.js";
+import { toHtml } from "../markdown/to-html.js";
+import { forkButton } from "./fork.js";
 import { NOTE_MS, Toolbar } from "./toolbar.js";
 
 /** @typedef {import("./toolbar.js").Shown} Shown */
@@ -14,6 +17,8 @@ export const ANSWER_WORDS = {
   copyAnswer: "Copy the answer",
   regenerate: "Answer again",
   answerActions: "This answer",
+  fork: "Continue in a new conversation",
+  forkFailed: "That is not possible from this answer.",
 };
 
 /**
@@ -56,20 +61,25 @@ export class AnswerBar extends Toolbar {
     return this.words.answerActions;
   }
 
+  get message() {
+    return this.answer;
+  }
+
   build() {
-    const { copy, again, actions, used } = this.parts;
+    const { copy, again, fork, actions, used } = this.parts;
     this.#additions = joinAll(this.#joins, this);
     const added = this.#additions.flatMap(({ buttons }) => buttons);
-    // `again` comes and goes, and the buttons before it must not move.
-    return [copy, ...added, again, actions.element, used];
+    // `again` and `fork` come and go, and the buttons before them must not move.
+    return [copy, ...added, again, fork, actions.element, used];
   }
 
   /** @param {Shown} shown */
   update({ turn, idle }) {
-    const { copy, again, actions } = this.parts;
+    const { copy, again, fork, actions } = this.parts;
     copy.hidden = !markdownOf(turn);
     actions.update(this.context);
     again.hidden = !idle || !turn.prompt;
+    fork.hidden = !idle || !this.answer || !this.context.client.hasThreads;
     for (const addition of this.#additions) addition.update();
     this.#tellUsage();
   }
@@ -97,7 +107,9 @@ export class AnswerBar extends Toolbar {
   async copy() {
     const { strings } = this.context;
     const { copy } = this.parts;
-    const copied = await copyText(markdownOf(this.shown.turn), copy);
+    const text = markdownOf(this.shown.turn);
+    const html = toHtml(read(text, false, new Map(), strings).nodes);
+    const copied = await copyText(text, copy, html);
     copy.replaceChildren(icon(copied ? "check" : "copy"));
     setTimeout(() => copy.replaceChildren(icon("copy")), NOTE_MS);
     this.note(copied ? strings.copied : strings.copyFailed);
@@ -121,6 +133,7 @@ function partsOf(bar) {
   return {
     copy: iconButton("copy", strings.copyAnswer, () => bar.copy()),
     again: iconButton("retry", strings.regenerate, (event) => bar.regenerate(event)),
+    fork: forkButton(bar),
     actions: new Actions("answer", () => bar.about),
     used: h("small", { class: "usage muted" }),
   };

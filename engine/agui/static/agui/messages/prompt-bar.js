@@ -27,6 +27,10 @@ export class PromptBar extends Toolbar {
     return { ...PROMPT_WORDS, ...this.context.strings }.messageActions;
   }
 
+  get message() {
+    return this.shown.turn.prompt;
+  }
+
   build() {
     return [this.edit];
   }

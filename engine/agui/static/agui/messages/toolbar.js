@@ -20,6 +20,7 @@ export class Toolbar {
   /** @type {Shown} */
   shown = /** @type {any} */ (null);
   #filled = false;
+  #time = h("time", { class: "muted" });
   #note = h("span", { class: "muted", role: "status" });
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
@@ -48,7 +49,7 @@ export class Toolbar {
     setAttribute(element, "role", "toolbar");
     setAttribute(element, "aria-label", this.name);
     setAttribute(element, "aria-live", "off");
-    element.append(...this.build(), this.#note);
+    element.append(...this.build(), this.#time, this.#note);
     element.addEventListener("keydown", (event) => this.#keydown(event));
     element.addEventListener("focusin", ({ target }) => this.#rove(target));
     this.#update();
@@ -56,7 +57,21 @@ export class Toolbar {
 
   #update() {
     this.update(this.shown);
+    this.#tellTime(this.shown.session.times.get(this.message?.id ?? ""));
     this.#rove(this.#buttons.find((button) => button.tabIndex === 0));
+  }
+
+  /** @param {string | number | undefined} time */
+  #tellTime(time) {
+    const at = new Date(time ?? NaN);
+    if (Number.isNaN(at.getTime())) return;
+    const { lang } = this.context.strings;
+    const isToday = at.toDateString() === new Date().toDateString();
+    const dateStyle = isToday ? undefined : "medium";
+    setText(this.#time, at.toLocaleString(lang, { dateStyle, timeStyle: "short" }));
+    setAttribute(this.#time, "datetime", at.toISOString());
+    const title = at.toLocaleString(lang, { dateStyle: "full", timeStyle: "medium" });
+    setAttribute(this.#time, "title", title);
   }
 
   get #buttons() {
@@ -91,6 +106,11 @@ export class Toolbar {
   }
 
   // --- For subclasses
+
+  /** @returns {import("../types.d.ts").Message | null | undefined} whose time is told */
+  get message() {
+    return null;
+  }
 
   /** @returns {string} */
   get name() {

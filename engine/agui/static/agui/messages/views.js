@@ -152,15 +152,28 @@ function reasoningView({ strings }) {
     summary,
     prose.element,
   );
+  let since = 0;
+  let took = "";
   /** @param {import("../types.d.ts").Message} message @param {Session} session */
   const update = (message, { busy, conversation }) => {
     const thinks = busy && conversation.messages.at(-1) === message;
+    if (thinks) since ||= Date.now();
+    else if (since) {
+      took = ` · ${seconds(Date.now() - since, strings.lang)}`;
+      since = 0;
+    }
     element.classList.toggle("active", thinks);
     element.hidden = !message.content;
-    setText(label, thinks ? `${strings.thinking}…` : strings.thought);
+    setText(label, thinks ? `${strings.thinking}…` : strings.thought + took);
     prose.update(textOf(message.content), thinks);
   };
   return { element, update };
+}
+
+/** @param {number} ms @param {string} lang */
+function seconds(ms, lang) {
+  const unit = /** @type {const} */ ({ style: "unit", unit: "second", unitDisplay: "narrow" });
+  return new Intl.NumberFormat(lang, unit).format(Math.ceil(ms / 1000));
 }
 
 /** @param {Context} context */

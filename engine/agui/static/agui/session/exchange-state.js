@@ -166,6 +166,7 @@ export class ExchangeState {
     this.isOurs = true;
     this.phase = "posting";
     this.conversation = beginRun(this.conversation, turn.input);
+    for (const { id } of turn.input.messages) this.#thread.sent(id);
     this.#session.save();
     this.#session.started(turn.input);
     this.#session.changed();
@@ -198,7 +199,9 @@ export class ExchangeState {
 
   /** @param {import("../types.d.ts").AguiEvent} event */
   apply(event) {
-    this.conversation = reduce(this.conversation, { timestamp: Date.now(), ...event });
+    const { timestamp = Date.now() } = event;
+    if ("messageId" in event) this.#thread.sent(event.messageId, timestamp);
+    this.conversation = reduce(this.conversation, { ...event, timestamp });
     if (event.type === "CUSTOM" && this.#session.draws(event.name)) {
       this.conversation = reduce(this.conversation, cardOf(event));
     }

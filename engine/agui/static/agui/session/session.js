@@ -7,6 +7,8 @@ import { ThreadWork } from "./thread-work.js";
 /** @typedef {import("../http/client.js").AgentClient} AgentClient */
 /** @typedef {import("./outbox.js").Outbox} Verbs */
 /** @typedef {import("../types.d.ts").Decision} Decision */
+/** @typedef {import("../types.d.ts").Failure} Failure */
+/** @typedef {import("./thread-memory.js").ThreadMemory} ThreadMemory */
 
 /**
  * Dispatches "change" after every change, "event" (detail: the AG-UI event), "start" and "end" of a
@@ -33,8 +35,7 @@ export class Session extends EventTarget {
 
   /**
    * @param {AgentClient} client
-   * @param {{ memory?: import("./thread-memory.js").ThreadMemory, tabs?: import("./tabs.js").Tabs
-   *   }} [options]
+   * @param {{ memory?: ThreadMemory, tabs?: import("./tabs.js").Tabs }} [options]
    */
   constructor(client, { memory, tabs } = {}) {
     super();
@@ -77,6 +78,11 @@ export class Session extends EventTarget {
 
   get branches() {
     return this.#work.thread.branches;
+  }
+
+  /** When messages were sent, by their ids. */
+  get times() {
+    return this.#work.thread.times;
   }
 
   /** What parts tell of the open thread. */
@@ -156,10 +162,7 @@ export class Session extends EventTarget {
     this.#state.update({ state });
   }
 
-  /**
-   * Show a failure of the page itself. Trying again loads the thread anew.
-   * @param {import("../types.d.ts").Failure} error
-   */
+  /** Show a failure of the page. Trying again loads the thread anew. @param {Failure} error */
   fail(error) {
     this.#state.update(fail(this.conversation, error));
   }
@@ -197,10 +200,8 @@ export class Session extends EventTarget {
   retry = () => this.#work.outbox.retry();
 
   /**
-   * Answer one question, or take an answer back; when the last one is answered, all answers go in
-   * one request.
-   * @param {string} interruptId
-   * @param {Decision | null} decision
+   * Answer one question, or take an answer back. After the last one, all answers go in one request.
+   * @param {string} interruptId @param {Decision | null} decision
    */
   decide(interruptId, decision) {
     if (!this.#work.answers.decide(interruptId, decision)) return;

@@ -19,6 +19,8 @@ export class StoredThread {
    *   message
    */
   branches = {};
+  /** @type {Map<string, string | number>} when messages were sent, by their ids, for `Date` */
+  times = new Map();
   /** @type {Record<string, unknown>} what parts tell of it, as the server sends it */
   details = {};
   /** @type {string[] | null} the calls that the thread waits for, if the server has just said so */
@@ -72,14 +74,20 @@ export class StoredThread {
   }
 
   /** Keep the server's data about the thread. @param {Thread} thread */
-  describe({ messages, state, pending, running, failures, ...about }) {
+  describe({ messages, times = {}, state, pending, running, failures, ...about }) {
     const { title, unread, branches, updated_at, pending_calls, ...details } = about;
     this.title = title ?? "";
     this.isUnread = Boolean(unread);
     this.pendingCalls = pending_calls ?? null;
     this.branches = branches ?? {};
+    for (const [id, time] of Object.entries(times)) this.times.set(id, time);
     this.details = details;
     this.#updatedAt = updated_at;
+  }
+
+  /** Note when a message was sent that the server has not told of. @param {unknown} id */
+  sent(id, time = Date.now()) {
+    if (typeof id === "string" && !this.times.has(id)) this.times.set(id, time);
   }
 
   /**

@@ -1,11 +1,7 @@
 // @ts-check
-/**
- * The chat beside a page of the admin: the agent learns what the page shows, and the chat follows
- * the admin's theme.
- */
+/** The chat beside a page of the admin: the agent learns what the page shows. */
 
 const MOST_ROWS = 100;
-const page = document.documentElement;
 const chat = /** @type {any} */ (document.querySelector("agui-chat[data-admin-page]"));
 
 chat.getContext = () => {
@@ -15,12 +11,3 @@ chat.getContext = () => {
   if (keys.length) context.push({ description: "Primary keys of the rows that the user has selected", value: JSON.stringify(keys) });
   return context;
 };
-
-function showTheme() {
-  const theme = page.dataset.theme ?? "";
-  if (["light", "dark"].includes(theme)) chat.setAttribute("theme", theme);
-  else chat.removeAttribute("theme");
-}
-
-new MutationObserver(showTheme).observe(page, { attributeFilter: ["data-theme"] });
-showTheme();

@@ -14,7 +14,7 @@ export const CHART_STYLE = `
   .grid { stroke: var(--_border); }
   .axis { stroke: var(--_muted); }
   .guide { stroke: var(--_text); stroke-dasharray: 3 3; }
-  .hatch { fill: none; stroke: var(--_background); stroke-width: 2; }
+  .hatch { fill: none; stroke-width: 2; }
   .under { opacity: .22; }
   .line { fill: none; stroke: currentColor; stroke-linejoin: round; stroke-width: 2; }
   .mark { fill: currentColor; }
@@ -39,6 +39,7 @@ export const CHART_STYLE = `
     text-align: end; z-index: 2;
   }
 }
+@media print, (prefers-contrast: more) { .chart .hatch { stroke: var(--_background); } }
 @media (forced-colors: active) {
   .chart {
     :is(.c0, .c1, .c2, .c3, .c4, .c5) { color: CanvasText; }

@@ -1,5 +1,6 @@
 // @ts-check
 /** What an app is told about the page: its theme, its colours and its language. */
+import { h } from "../agui/dom/elements.js";
 
 /** The names of MCP Apps, and those of the chat. */
 const VARIABLES = {
@@ -22,16 +23,24 @@ export function appContext(host, locale) {
   for (const [name, ours] of Object.entries(VARIABLES)) {
     variables[name] = style.getPropertyValue(ours).trim();
   }
-  const scheme = style.colorScheme;
-  const isDark = scheme === "dark" || (scheme.includes("dark") && dark.matches);
   return {
-    theme: isDark ? "dark" : "light",
+    theme: isDark(host) ? "dark" : "light",
     styles: { variables },
     locale,
     displayMode: "inline",
     availableDisplayModes: ["inline"],
     platform: "web",
   };
+}
+
+/** Which of two colours the browser takes: a page has several ways to say. @param {Element} host */
+function isDark(host) {
+  const probe = h("i");
+  probe.style.color = "light-dark(#000, #fff)";
+  host.shadowRoot?.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color === "rgb(255, 255, 255)";
 }
 
 /**
@@ -47,6 +56,7 @@ export function followTheme(host, frame) {
     dark.removeEventListener("change", adapt);
   };
   const observer = new MutationObserver(adapt);
-  observer.observe(host, { attributeFilter: ["theme", "style", "class"] });
+  const attributes = { attributeFilter: ["theme", "data-theme", "style", "class"] };
+  for (const element of [host, document.documentElement]) observer.observe(element, attributes);
   dark.addEventListener("change", adapt);
 }

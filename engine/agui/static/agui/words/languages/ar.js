@@ -341,6 +341,8 @@ export const STRINGS = {
   openSource: "فتح",
   allSources: "كل المصادر",
   answerActions: "هذه الإجابة",
+  fork: "المتابعة في محادثة جديدة",
+  forkFailed: "هذا غير ممكن انطلاقًا من هذه الإجابة.",
   messageActions: "إجراءات رسالتك",
   editMessage: "تعديل الرسالة",
   editHint: "تُكتب الإجابة من جديد، وتبقى هذه كنسخة.",

@@ -281,6 +281,8 @@ export const STRINGS = {
   openSource: "Öffnen",
   allSources: "Alle Quellen",
   answerActions: "Diese Antwort",
+  fork: "In einer neuen Unterhaltung fortsetzen",
+  forkFailed: "Das ist ab dieser Antwort nicht möglich.",
   messageActions: "Aktionen für Ihre Nachricht",
   editMessage: "Nachricht bearbeiten",
   editHint: "Die Antwort wird neu geschrieben; diese bleibt als Version.",

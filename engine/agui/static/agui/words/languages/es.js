@@ -231,6 +231,8 @@ export const STRINGS = {
   openSource: "Abrir",
   allSources: "Todas las fuentes",
   answerActions: "Esta respuesta",
+  fork: "Continuar en una conversación nueva",
+  forkFailed: "No es posible a partir de esta respuesta.",
   messageActions: "Acciones para su mensaje",
   editMessage: "Editar el mensaje",
   editHint: "La respuesta se escribirá de nuevo; esta queda como versión.",

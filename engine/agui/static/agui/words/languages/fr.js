@@ -231,6 +231,8 @@ export const STRINGS = {
   openSource: "Ouvrir",
   allSources: "Toutes les sources",
   answerActions: "Cette réponse",
+  fork: "Continuer dans une nouvelle conversation",
+  forkFailed: "Ce n’est pas possible à partir de cette réponse.",
   messageActions: "Actions pour votre message",
   editMessage: "Modifier le message",
   editHint: "La réponse sera réécrite ; celle-ci reste comme version.",

@@ -223,6 +223,8 @@ export const STRINGS = {
   openSource: "開く",
   allSources: "すべての出典",
   answerActions: "この回答",
+  fork: "新しい会話で続ける",
+  forkFailed: "この回答からは続けられません。",
   messageActions: "メッセージの操作",
   editMessage: "メッセージを編集",
   editHint: "回答は書き直され、今の回答は以前の版として残ります。",
