@@ -7,8 +7,9 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -33,6 +34,8 @@ CONTESTANTS = [
 TOOLS = {"1 tool": "1", "40 tools": "40"}
 STREAMS = 100
 PACED = "stream 250 20"
+# What others send meanwhile: one long text, and as many parts as fit.
+HEAVY: list[Any] = ["x" * 9_900_000, [{"type": "text", "text": "a"}] * 300_000]
 IMPORTED, HEALTHY, STARTED = "import, ms of CPU", "healthy after, ms", "healthy after, ms of CPU"
 numbers = itertools.count()
 
@@ -49,6 +52,7 @@ class Stream(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.transport = transport
         transport.write(self.request)
         self.started = time.monotonic()
 
@@ -75,9 +79,9 @@ class Stream(asyncio.Protocol):
             raise SystemExit(f"A run failed:\n{answer[:2000].decode(errors='replace')}")
 
 
-def body(text: str) -> bytes:
+def body(content: Any) -> bytes:
     number = next(numbers)
-    message = {"id": f"question-{number}", "role": "user", "content": text}
+    message = {"id": f"question-{number}", "role": "user", "content": content}
     return run_input(f"thread-{number}", f"run-{number}", [message])
 
 
@@ -100,15 +104,30 @@ async def ask_all(server: Server, text: str, count: int, at_once: int = 1) -> li
     return list(itertools.chain.from_iterable(clients))
 
 
+async def ask_beside(server: Server, text: str, count: int) -> list[Stream]:
+    """Ask so many times at once, while another client sends requests of almost 10 MB, one after the other."""
+    loop = asyncio.get_running_loop()
+    asking = asyncio.ensure_future(ask_all(server, text, count, count))
+    for content in itertools.cycle(HEAVY):
+        request = server.request(body(content))
+        _, heavy = await loop.create_connection(partial(Stream, request), "127.0.0.1", server.port)
+        await asyncio.wait([asking, heavy.ended], return_when=asyncio.FIRST_COMPLETED)
+        if asking.done():
+            heavy.transport.abort()
+            return asking.result()
+    raise AssertionError
+
+
 def memory(server: Server, name: str) -> float:
     """VmRSS or VmHWM of a server's process, in kB."""
     status = Path(f"/proc/{server.process.pid}/status").read_text()
     return float(re.findall(rf"{name}:\s+(\d+)", status)[0])
 
 
-def measure(server: Server, scenario: str, text: str, count: int, at_once: int = 1) -> dict[str, float]:
+def measure(server: Server, scenario: str, asking: Coroutine[Any, Any, list[Stream]]) -> dict[str, float]:
     before, started = server.cpu_seconds(), time.monotonic()
-    streams = asyncio.run(ask_all(server, text, count, at_once))
+    streams = asyncio.run(asking)
+    count = len(streams)
     took, cpu = time.monotonic() - started, server.cpu_seconds() - before
     figures = {
         "first event, ms": median(stream.first() for stream in streams) * 1000,
@@ -124,7 +143,7 @@ def measure(server: Server, scenario: str, text: str, count: int, at_once: int =
 def measure_paced(server: Server) -> dict[str, float]:
     idle = memory(server, "VmRSS")
     Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
-    figures = measure(server, "S5", PACED, STREAMS, STREAMS)
+    figures = measure(server, "S5", ask_all(server, PACED, STREAMS, STREAMS))
     return figures | {"S5: kB a stream": (memory(server, "VmHWM") - idle) / STREAMS}
 
 
@@ -134,10 +153,12 @@ def measure_all(server: Server, tools: str) -> dict[str, float]:
     figures: dict[str, float] = {}
     if tools == "1 tool":
         figures |= measure_paced(server)
-        figures |= measure(server, "S1", "stream 1000 0", 3)
-        figures |= measure(server, "S2", "tool 50", 15)
-    figures |= measure(server, f"S3, {tools}", "hello", 15)
-    return figures | measure(server, f"S3, {tools}, 16 at once", "hello", 96, 16)
+        figures |= measure(server, "S1", ask_all(server, "stream 1000 0", 3))
+        figures |= measure(server, "S2", ask_all(server, "tool 50", 15))
+        beside = measure(server, "S6", ask_beside(server, PACED, 20))
+        figures |= {name: figure for name, figure in beside.items() if "lag" in name}
+    figures |= measure(server, f"S3, {tools}", ask_all(server, "hello", 15))
+    return figures | measure(server, f"S3, {tools}, 16 at once", ask_all(server, "hello", 96, 16))
 
 
 def prepare(contestant: Contestant, directory: Path, database: str = "") -> tuple[str, str]:
