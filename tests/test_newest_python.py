@@ -69,6 +69,8 @@ def test_chat_answers_and_asks_in_chromium(bake, debian: DebianRoot, newest_envi
     furnish_project(project, newest_environment)
     with serve(project, LiveProject, prefix=debian.prefix) as live:
         page = sign_in(new_page(live.url), live)
+        policy = page.reload().headers["content-security-policy"]  # by Django's own middleware
+        assert "default-src 'none'" in policy
         say(page, "list tasks")
         finished(page)
         assert answers(page)

@@ -149,6 +149,7 @@ async def test_frame_has_the_app_inside_a_policy_of_the_project(site: Site):
         assert told["worker-src"] == "blob:"
         assert response["X-Frame-Options"] == "SAMEORIGIN"
         assert response["Referrer-Policy"] == "no-referrer"
+        assert response["X-DNS-Prefetch-Control"] == "off"
         again = await site.frame(**{"If-None-Match": response["ETag"]})
         assert again.status_code == 304
         assert again["Content-Security-Policy"] == response["Content-Security-Policy"]
