@@ -121,6 +121,21 @@ def test_a_person_decides_on_a_phone_without_scripts(
 # --- How they look
 
 
+def test_theme_that_a_user_chooses_holds_on_all_pages_of_the_site(new_page, deciding: LiveProject, person: dict):
+    page = new_page(deciding.url, storage_state=person, color_scheme="light")
+    scheme = "element => getComputedStyle(element).colorScheme"
+    page.locator(".avatar").click()
+    page.get_by_label("Theme").select_option("Dark")
+    for place in ("body", ".panel"):
+        assert page.locator(place).evaluate(scheme) == "dark"
+    links = page.locator("#account-menu a").evaluate_all("links => links.map((link) => link.href)")
+    own = [link for link in links if "/admin/" not in link]
+    assert len(own) == 4
+    for link in (*own, f"{deciding.url}/accounts/login/"):
+        page.goto(link)
+        assert page.locator("body").evaluate(scheme) == "dark", link  # also where no script is allowed
+
+
 def press(page: Page, value: str) -> None:
     page.locator(f"button[value={value}]").click()
 

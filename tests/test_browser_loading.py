@@ -34,7 +34,9 @@ def test_first_load_in_development_is_the_element_and_what_it_imports(new_page, 
     page.wait_for_load_state("networkidle")
     weights, _ = parted(weigh(responses))
     static = live_project.path / "agui/static"
-    needed, imported = {static / "agui/agui-chat.js"}, [static / "agui/agui-chat.js"]
+    # What the page names, and what that imports.
+    imported = [static / "agui/agui-chat.js", static / "agui/theme.js"]
+    needed = set(imported)
     while imported:
         module = imported.pop()
         for address in re.findall(r'^import .* from "(.*)";$', module.read_text(), re.MULTILINE):

@@ -107,18 +107,6 @@ def test_page_has_the_systems_colours_until_the_example_changes_the_theme_for_go
     finished(chat)
 
 
-def test_theme_that_the_user_chooses_holds_on_all_pages_of_the_site(chat):
-    chat.emulate_media(color_scheme="light")
-    chat.get_by_role("button", name=re.compile("^Account of")).click()
-    chat.get_by_label("Theme").select_option("Dark")
-    for place in ("body", ".panel"):
-        assert chat.locator(place).evaluate("e => getComputedStyle(e).colorScheme") == "dark"
-    # The consent of an app and the connected apps allow no script.
-    for path in ("/approvals/", "/oauth/connections/", "/accounts/password_change/"):
-        chat.goto(urljoin(chat.url, path))
-        assert chat.locator("body").evaluate("e => getComputedStyle(e).colorScheme") == "dark"
-
-
 def test_page_looks_busy_until_its_tools_have_given_what_they_return(tools):
     held = hold(tools, "**/page-turn*.js")
     with tools.expect_request("**/page-turn*.js"):

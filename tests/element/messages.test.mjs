@@ -95,7 +95,9 @@ test("an answer is copied whole, as Markdown and as HTML, or the page says that 
       page.root.querySelector("textarea.visually-hidden").dispatchEvent(Object.assign(new Event("copy"), { clipboardData }));
       return copies.push(data), works;
     };
+    const { length } = copies;
     await page.press("Copy the answer");
+    await until(() => copies.length > length);
     await tell(page, words);
     assert.equal(page.root.activeElement, await page.button("Copy the answer"));
   }

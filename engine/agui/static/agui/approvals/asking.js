@@ -34,8 +34,9 @@ export class Asking {
    * @param {Map<string, import("../types.d.ts").Tool>} tools
    */
   isNear({ status, messages }, tools) {
-    const calls = messages.at(-1)?.toolCalls ?? [];
-    return status === "waiting" || calls.some((call) => tools.get(call.function.name)?.destructive);
+    const calls = messages.at(-1)?.toolCalls;
+    if (status === "waiting") return true;
+    return calls?.some((call) => tools.get(call.function.name)?.destructive);
   }
 
   /** Whether the agent asks something, and the page can show it. @param {boolean} asks */

@@ -27,6 +27,8 @@ import { format } from "../words/strings.js";
 const ROOMY = 440;
 
 export class Composer {
+  /** @type {string[] | undefined} what parts have, read once */
+  #parts;
   #context;
   /** @type {Skill[]} */
   #skills = [];
@@ -223,8 +225,8 @@ export class Composer {
 
   /** Whether the text has a sign, such as "@", behind which a part lists something. */
   get #mayList() {
-    const names = Object.keys(partModules(this.#context.host));
-    return names.some((name) => name.startsWith("list:") && this.text.includes(name.slice(5)));
+    this.#parts ??= Object.keys(partModules(this.#context.host));
+    return this.#parts.some((name) => /^list:/.test(name) && this.text.includes(name.slice(5)));
   }
 
   async #search() {

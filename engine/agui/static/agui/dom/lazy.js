@@ -37,18 +37,13 @@ export async function lazy(load, tell) {
 
 /** @typedef {import("../types.d.ts").PartModules} PartModules */
 
-/** The attribute that was read last: the input asks at each key. */
-let read = { text: "", modules: /** @type {Record<string, string | undefined>} */ ({}) };
-
 /**
  * The addresses of the modules of parts, by what they are for.
  * @param {HTMLElement} host @returns {Record<string, string | undefined>}
  */
 export function partModules(host) {
-  const text = host.dataset.modules || "{}";
   // Without a prototype, "toString" is no name.
-  if (text !== read.text) read = { text, modules: { __proto__: null, ...JSON.parse(text) } };
-  return read.modules;
+  return { __proto__: null, ...JSON.parse(host.dataset.modules || "{}") };
 }
 
 /**

@@ -31,6 +31,8 @@ let shapeReader = null;
 /** Whether all names are loaded, and whether the current text has a name that is not loaded. */
 let hasNames = false;
 let lacksNames = false;
+/** Tables with so many rows get tools: the same number as in rich-text.js. */
+const LARGE = 10;
 /** Whether rich-text.js has something to add to the current text, and whether that still grows. */
 let isRich = false;
 let isGrowing = false;
@@ -192,14 +194,15 @@ function codeBox({ lang, text }) {
   isRich = true;
   const [language] = /^[\p{L}\p{N}_+#.-]+/u.exec(decoded(lang ?? "")) ?? [""];
   /** @type {Node} */
-  const button = ["button", { type: "button", class: "copy" }, [copyWord]];
-  /** @type {Node} */
-  const head = ["div", { class: "code-head" }, [["span", {}, [language]], button]];
+  const head = ["div", { class: "code-head" }, [["span", {}, [language]], copyButton()]];
   /** @type {Node} */
   const code = ["code", language ? { class: `language-${language}` } : {}, [text]];
   // A wide block scrolls, so keyboard users must be able to focus it.
   return ["div", { class: "code", part: "code" }, [head, ["pre", { tabindex: "0" }, [code]]]];
 }
+
+/** @returns {Node} */
+const copyButton = () => ["button", { type: "button", class: "copy" }, [copyWord]];
 
 /** @param {Extract<Token, { type: "list" }>} token @returns {Node} */
 function listOf({ ordered, start, items }) {
@@ -211,12 +214,12 @@ function listOf({ ordered, start, items }) {
 
 /** @param {Extract<Token, { type: "table" }>} token @returns {Node} */
 function tableOf({ header, rows }) {
-  isRich = true;
+  isRich ||= rows.length >= LARGE;
   /** @type {Node[]} */
   const parts = [["thead", {}, [rowOf("th", header)]]];
   const body = rows.map((cells) => rowOf("td", cells));
   if (body.length) parts.push(["tbody", {}, body]);
-  return ["div", { class: "table", tabindex: "0" }, [["table", {}, parts]]];
+  return ["div", { class: "table", tabindex: "0" }, [["table", {}, parts], copyButton()]];
 }
 
 /** @param {string} tag of a cell @param {Cell[]} cells @returns {Node} */

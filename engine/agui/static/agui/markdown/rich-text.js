@@ -9,6 +9,9 @@ import { SAVE_WORDS } from "../words/save-words.js";
 /** In English; the tables of other languages have these, too. */
 export const RICH_WORDS = { wrapLines: "Wrap lines" };
 
+/** A table with fewer rows is seen at a glance. */
+const FEWEST_ROWS = 10;
+
 /** @typedef {import("../words/strings.js").Strings} Strings */
 
 /**
@@ -31,8 +34,11 @@ export function enrich(blocks, growing, strings) {
     lazy(() => import("./code-block.js")).then((module) => module?.dressCode(codes, words));
   }
   if (growing) return;
-  const tables = blocks.flatMap((block) => [...block.querySelectorAll(".table")]);
+  const tables = blocks.flatMap((block) => [...block.querySelectorAll(".table")]).filter(isLarge);
   if (tables.length) {
     lazy(() => import("./table-tools.js")).then((module) => module?.dressTables(tables, words));
   }
 }
+
+/** @param {Element} box */
+const isLarge = (box) => (box.querySelector("tbody")?.rows.length ?? 0) >= FEWEST_ROWS;

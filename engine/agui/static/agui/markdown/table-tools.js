@@ -1,29 +1,23 @@
 // @ts-check
-/** A table of an answer is copied; a long one is sorted by its heads, too, and saved as a file. */
+/** A table of an answer is sorted by its heads, and saved as a file. */
 import { adopt } from "../dom/own-style.js";
-import { copyBy } from "../dom/copy.js";
-import { saveCsv, tsvOf, withoutFormulas } from "./csv.js";
+import { saveCsv } from "./csv.js";
 import { h, setAttribute } from "../dom/elements.js";
 import { TABLE_STYLE } from "./table-style.js";
-import { tableToHtml } from "./to-html.js";
 
 const STYLE = `
-.table-bar { color: var(--_muted); display: flex; font-size: .8rem; inset-inline-start: 0; }
-.table-bar { padding-inline: .4rem; position: sticky; width: fit-content; }
-.table-bar button { background: none; border: 0; min-height: 2.25rem; padding: .25rem .5rem; }
-.table-bar button:hover { color: var(--_text); }
+.table > .save { background: none; border: 0; color: var(--_muted); font-size: .8rem; }
+.table > .save { inset-inline-start: 4rem; min-height: 2.25rem; padding: .25rem .5rem; }
+.table > .save { position: sticky; }
+.table > .save:hover { color: var(--_text); }
 .prose th:has(> .sort) { padding: 0; }
 `;
-/** A table with fewer rows is seen at a glance. */
-const LONG = 10;
 /** An amount as English texts and programs write it. */
 const AMOUNT = /^[-+]?[$€£]?\s?(\d[\d,]*(?:\.\d+)?)\s?%?$/;
 
-/** @typedef {import("../words/strings.js").Strings & { saveCsv: string, table: string }} Words */
-
 /**
  * Add to tables what their rows alone don't have.
- * @param {Element[]} boxes each with a table @param {Words} strings
+ * @param {Element[]} boxes each with a table @param {{ saveCsv: string, table: string }} strings
  */
 export function dressTables(boxes, strings) {
   adopt(boxes[0], TABLE_STYLE);
@@ -31,25 +25,19 @@ export function dressTables(boxes, strings) {
   for (const box of boxes) {
     const table = box.querySelector("table");
     if (!table) continue;
-    const isLong = (table.tBodies[0]?.rows.length ?? 0) >= LONG;
-    for (const th of (isLong && table.tHead?.rows[0].cells) || []) {
+    for (const th of table.tHead?.rows[0].cells ?? []) {
       if (!th.querySelector(".sort")) addSort(table, th);
     }
-    if (!box.querySelector(".table-bar")) box.append(barOf(table, strings, isLong));
+    if (!box.querySelector(".save")) box.append(saveButton(table, strings));
   }
 }
 
-/** @param {HTMLTableElement} table @param {Words} strings @param {boolean} isLong */
-function barOf(table, strings, isLong) {
+/** @param {HTMLTableElement} table @param {{ saveCsv: string, table: string }} strings */
+function saveButton(table, strings) {
   const texts = () => [...table.rows].map((row) => [...row.cells].map(textOf));
-  const save = () => saveCsv(texts(), strings.table);
-  const copy = (/** @type {MouseEvent} */ { currentTarget }) => {
-    const rows = texts().map((row) => row.map(withoutFormulas));
-    copyBy(/** @type {HTMLElement} */ (currentTarget), tsvOf(rows), strings, tableToHtml(rows));
-  };
-  const saving = isLong && h("button", { type: "button", onclick: save }, strings.saveCsv);
-  const copying = h("button", { type: "button", onclick: copy }, strings.copy);
-  return h("div", { class: "table-bar", "data-own": "bar" }, copying, saving);
+  const onclick = () => saveCsv(texts(), strings.table);
+  const properties = { type: "button", class: "save", "data-own": "save", onclick };
+  return h("button", properties, strings.saveCsv);
 }
 
 /** @param {Element} cell */

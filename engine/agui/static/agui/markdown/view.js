@@ -6,9 +6,10 @@
 import { h } from "../dom/elements.js";
 import { lazy } from "../dom/lazy.js";
 
-/** @typedef {import("./nodes.js").Node} MarkdownNode */
 /** @type {typeof import("./nodes.js").read | null} */
 let read = null;
+/** @type {typeof import("./patch.js").patch} */
+let patch;
 
 /** Whether texts are still plain. */
 export const isPlain = () => !read;
@@ -16,11 +17,11 @@ export const isPlain = () => !read;
 /**
  * Load the Markdown parser, once for the page, with what else the page needs then. This never
  * throws: without the parser texts stay plain.
- * @param {() => Promise<{ READING: { read: typeof read } }>} load
+ * @param {() => Promise<{ READING: { read: typeof read, patch: typeof patch } }>} load
  */
 export const loadMarkdown = (load) =>
   load()
-    .then(({ READING }) => ({ read } = READING))
+    .then(({ READING }) => ({ read, patch } = READING))
     .catch(() => {});
 
 /**
@@ -45,7 +46,7 @@ export class MarkdownView {
     this.#strings = strings;
     this.element.addEventListener("click", ({ target }) => {
       const button = /** @type {Element} */ (target).closest(".copy");
-      if (button) this.#copy(/** @type {HTMLElement} */ (button));
+      if (button) copy(/** @type {HTMLElement} */ (button), strings);
     });
   }
 
@@ -89,68 +90,9 @@ export class MarkdownView {
     this.#finished = { length: 0, blocks: 0 };
     this.#show();
   }
-
-  /** @param {HTMLElement} button */
-  async #copy(button) {
-    const { copyBy } = await import("../dom/copy.js");
-    const code = button.closest(".code")?.querySelector("code");
-    await copyBy(button, code?.textContent ?? "", this.#strings);
-  }
 }
 
-/** @typedef {ChildNode & { localName?: string, dataset?: DOMStringMap }} Child */
-
-/**
- * Give an element these children, and keep those that don't change, so that selections, scrolled
- * tables and opened details survive.
- * @param {Element} parent @param {MarkdownNode[]} nodes
- * @param {number} [from] how many children not to touch
- */
-function patch(parent, nodes, from = 0) {
-  /** @type {Child | null} */
-  let child = parent.childNodes[from];
-  for (const node of nodes) {
-    const isText = typeof node === "string";
-    /** @type {boolean} */
-    const fits = isText ? child?.nodeType === 3 : child?.localName === node[0];
-    const make = () => (isText ? document.createTextNode(node) : h(node[0], node[1]));
-    const made = /** @type {Child} */ (fits ? child : make());
-    if (!fits) child ? child.replaceWith(made) : parent.append(made);
-    if (isText) write(/** @type {Text} */ (made), node);
-    else {
-      const element = /** @type {Element} */ (made);
-      if (fits) dress(element, node[1]);
-      // A pressed button shows its outcome for a while; code and formulas stay as they are drawn.
-      const isSame = () =>
-        (element.querySelector("annotation") ?? element).textContent === node[2][0];
-      const stays = node[0] === "button" || (node[0] === "code" && isSame());
-      if (!fits || !stays) patch(element, node[2]);
-    }
-    child = made.nextSibling;
-  }
-  while (child) {
-    const next = child.nextSibling;
-    if (!child.dataset?.own) child.remove(); // what rich-text.js has added stays
-    child = next;
-  }
-}
-
-/** @param {Text} node @param {string} text */
-function write(node, text) {
-  const { data } = node;
-  if (data === text) return;
-  if (text.startsWith(data)) node.appendData(text.slice(data.length));
-  else node.data = text;
-}
-
-/** @param {Element} element @param {Record<string, string>} attributes */
-function dress(element, attributes) {
-  for (const name of element.getAttributeNames()) {
-    const stays = name in attributes || name === "open" || name.startsWith("data-");
-    if (!stays) element.removeAttribute(name);
-  }
-  for (const name in attributes) {
-    const value = attributes[name];
-    if (element.getAttribute(name) !== value) element.setAttribute(name, value);
-  }
+/** @type {typeof import("./copying.js").copyBlock} */
+async function copy(...about) {
+  (await import("./copying.js")).copyBlock(...about);
 }

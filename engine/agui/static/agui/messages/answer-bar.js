@@ -2,16 +2,14 @@
 /** The toolbar below an answer: copy it, ask for another one, and what parts add. */
 import { Actions } from "../catalog/actions.js";
 import { textOf } from "../conversation/messages.js";
-import { copyText } from "../dom/copy.js";
 import { h, icon, iconButton, setText } from "../dom/elements.js";
 import { joinAll, lazy } from "../dom/lazy.js";
 import { read } from "../markdown/nodes.js";
-import { toHtml } from "../markdown/to-html.js";
-import { forkButton } from "./fork.js";
 import { NOTE_MS, Toolbar } from "./toolbar.js";
 
 /** @typedef {import("./toolbar.js").Shown} Shown */
 
+const FORK = "M7 4v16M7 14c7 0 10-2 10-9M13.5 8.5 17 5l3.5 3.5";
 /** In English; the tables of other languages have these, too. */
 export const ANSWER_WORDS = {
   copyAnswer: "Copy the answer",
@@ -108,11 +106,16 @@ export class AnswerBar extends Toolbar {
     const { strings } = this.context;
     const { copy } = this.parts;
     const text = markdownOf(this.shown.turn);
-    const html = toHtml(read(text, false, new Map(), strings).nodes);
-    const copied = await copyText(text, copy, html);
+    const { nodes } = read(text, false, new Map(), strings);
+    const module = await lazy(() => import("../markdown/copying.js"));
+    const copied = await module?.copyWhole(text, nodes, copy);
     copy.replaceChildren(icon(copied ? "check" : "copy"));
     setTimeout(() => copy.replaceChildren(icon("copy")), NOTE_MS);
     this.note(copied ? strings.copied : strings.copyFailed);
+  }
+
+  async fork() {
+    (await lazy(() => import("./fork.js")))?.fork(this);
   }
 
   /** @param {MouseEvent} event */
@@ -133,7 +136,7 @@ function partsOf(bar) {
   return {
     copy: iconButton("copy", strings.copyAnswer, () => bar.copy()),
     again: iconButton("retry", strings.regenerate, (event) => bar.regenerate(event)),
-    fork: forkButton(bar),
+    fork: iconButton("fork", strings.fork, () => bar.fork(), {}, FORK),
     actions: new Actions("answer", () => bar.about),
     used: h("small", { class: "usage muted" }),
   };

@@ -1,6 +1,7 @@
 // @ts-check
 /** An editor for a message of the user, in its place. */
 import { h } from "../dom/elements.js";
+import { EDIT_WORDS } from "../words/edit-words.js";
 
 /**
  * @typedef {{ save: (text: string) => unknown, cancelled: () => void }} Hooks
@@ -9,6 +10,7 @@ import { h } from "../dom/elements.js";
 
 /** The words of this module. */
 export const EDITOR_WORDS = {
+  ...EDIT_WORDS,
   editHint: "A new answer is written. This one is kept as a version.",
   saveMessage: "Save",
   cancel: "Cancel",

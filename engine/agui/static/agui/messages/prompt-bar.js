@@ -4,11 +4,13 @@ import { textOf } from "../conversation/messages.js";
 import { iconButton } from "../dom/elements.js";
 import { lazy } from "../dom/lazy.js";
 import { Toolbar } from "./toolbar.js";
+import { EDIT_WORDS } from "../words/edit-words.js";
 
 /** @typedef {import("./toolbar.js").Shown} Shown */
 
 /** In English; the tables of other languages have these, too. */
 export const PROMPT_WORDS = {
+  ...EDIT_WORDS,
   messageActions: "Actions for your message",
 };
 
@@ -18,13 +20,16 @@ export class PromptBar extends Toolbar {
   /** @type {HTMLButtonElement | null} */
   #button = null;
 
+  get #words() {
+    return { ...PROMPT_WORDS, ...this.context.strings };
+  }
+
   get edit() {
-    const { editMessage } = this.context.strings;
-    return (this.#button ??= iconButton("edit", editMessage, () => this.#edit()));
+    return (this.#button ??= iconButton("edit", this.#words.editMessage, () => this.#edit()));
   }
 
   get name() {
-    return { ...PROMPT_WORDS, ...this.context.strings }.messageActions;
+    return this.#words.messageActions;
   }
 
   get message() {

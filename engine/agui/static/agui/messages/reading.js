@@ -1,6 +1,7 @@
 // @ts-check
 /** All that shows messages: their text as Markdown, and the toolbars below them. Loaded at once. */
 import { read } from "../markdown/nodes.js";
+import { patch } from "../markdown/patch.js";
 import { MessageActions } from "./actions.js";
 
 /** @typedef {import("../markdown/nodes.js").Node} Node */
@@ -24,4 +25,4 @@ function belowTheMessage(node) {
   return [name, attributes, children.map(belowTheMessage)];
 }
 
-export const READING = { read: readBelow, MessageActions };
+export const READING = { read: readBelow, patch, MessageActions };

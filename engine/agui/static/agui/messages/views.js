@@ -157,23 +157,13 @@ function reasoningView({ strings }) {
   /** @param {import("../types.d.ts").Message} message @param {Session} session */
   const update = (message, { busy, conversation }) => {
     const thinks = busy && conversation.messages.at(-1) === message;
-    if (thinks) since ||= Date.now();
-    else if (since) {
-      took = ` · ${seconds(Date.now() - since, strings.lang)}`;
-      since = 0;
-    }
+    if (thinks) took = ` · ${Math.ceil((Date.now() - (since ||= Date.now() - 1)) / 1000)} s`;
     element.classList.toggle("active", thinks);
     element.hidden = !message.content;
     setText(label, thinks ? `${strings.thinking}…` : strings.thought + took);
     prose.update(textOf(message.content), thinks);
   };
   return { element, update };
-}
-
-/** @param {number} ms @param {string} lang */
-function seconds(ms, lang) {
-  const unit = /** @type {const} */ ({ style: "unit", unit: "second", unitDisplay: "narrow" });
-  return new Intl.NumberFormat(lang, unit).format(Math.ceil(ms / 1000));
 }
 
 /** @param {Context} context */

@@ -85,9 +85,9 @@ export class StoredThread {
     this.#updatedAt = updated_at;
   }
 
-  /** Note when a message was sent that the server has not told of. @param {unknown} id */
+  /** Note when a message was sent, unless that is known. @param {string} id */
   sent(id, time = Date.now()) {
-    if (typeof id === "string" && !this.times.has(id)) this.times.set(id, time);
+    if (!this.times.has(id)) this.times.set(id, time);
   }
 
   /**

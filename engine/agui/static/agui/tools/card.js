@@ -28,6 +28,9 @@ const STATUS = /** @type {Record<string, { icon: string, text: keyof Words }>} *
   stopped: { icon: "stop", text: "toolStopped" },
   left: { icon: "stop", text: "toolLeft" },
 });
+const WRENCH =
+  "M14.5 6.5a4 4 0 0 0 3 5.6L20 9.6a5 5 0 0 1-6.7 6.1L7.6 " +
+  "21.4a2 2 0 0 1-3-3l5.7-5.7A5 5 0 0 1 16.4 6z";
 /** In English; the tables of other languages have these, too. */
 export const TOOL_WORDS = {
   toolStreaming: "Preparing",
@@ -109,7 +112,9 @@ export class ToolCard {
     const own = this.#reader?.describeCall(readCall(call, state), messages, strings);
     const label = own?.label ?? toolLabel(call.function.name, tools, interrupt);
     this.element.dataset.status = state.status;
-    if (state.status !== before) this.#icon.replaceChildren(icon(STATUS[state.status].icon));
+    const { icon: sign } = STATUS[state.status];
+    const path = sign === "tool" ? WRENCH : undefined;
+    if (state.status !== before) this.#icon.replaceChildren(icon(sign, path));
     setText(this.#label, label);
     // An approval shows the arguments itself.
     const approval = Boolean(interrupt && !asksInput(interrupt) && !expired);

@@ -54,7 +54,6 @@ export const STRINGS = {
   copy: "Copy",
   copied: "Copied",
   copyFailed: "The browser doesn't let this page copy.",
-  editMessage: "Edit the message",
   quote: "Quote",
   readAloud: "Read aloud",
   retry: "Try again",
