@@ -17,7 +17,8 @@ export const isPlain = () => !read;
 /**
  * Load the Markdown parser, once for the page, with what else the page needs then. This never
  * throws: without the parser texts stay plain.
- * @param {() => Promise<{ READING: { read: typeof read, patch: typeof patch } }>} load
+ * @template {{ read: typeof read, patch: typeof patch }} Reading
+ * @param {() => Promise<{ READING: Reading }>} load @returns {Promise<Reading | void>}
  */
 export const loadMarkdown = (load) =>
   load()

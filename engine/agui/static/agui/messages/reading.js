@@ -3,6 +3,7 @@
 import { read } from "../markdown/nodes.js";
 import { patch } from "../markdown/patch.js";
 import { MessageActions } from "./actions.js";
+import { offerWays } from "./answer-ways.js";
 
 /** @typedef {import("../markdown/nodes.js").Node} Node */
 
@@ -25,4 +26,4 @@ function belowTheMessage(node) {
   return [name, attributes, children.map(belowTheMessage)];
 }
 
-export const READING = { read: readBelow, patch, MessageActions };
+export const READING = { read: readBelow, patch, MessageActions, offerWays };

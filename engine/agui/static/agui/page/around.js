@@ -6,8 +6,6 @@ import { modulesFor } from "../dom/lazy.js";
 /** @typedef {typeof import("./ways.js").WAYS} Ways */
 /** @typedef {keyof Ways} Way */
 
-const QUOTE = "M6 16.5c2.5-1 3.5-3 3.5-5H5V6.5h5.5v5M15 16.5c2.5-1 3.5-3 3.5-5H14V6.5h5.5v5";
-const SPEAKER = "M4 10v4h3.5l5 4V6l-5 4zM16 9a4.2 4.2 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";
 /** The key of commands: Ctrl, or Cmd on a Mac. Which of Ctrl, Cmd, Alt and Shift are held. */
 const COMMAND = /^Mac/.test(navigator.platform) ? "0100" : "1000";
 
@@ -20,17 +18,7 @@ export class Around {
   constructor(context) {
     this.#context = context;
     this.load = context.load;
-    const { catalog, host, strings, log } = context;
-    catalog.register("action quote", {
-      name: "quote", label: strings.quote, icon: QUOTE, on: "answer",
-      run: (about) => this.go("quote", about),
-    });
-    if (globalThis.speechSynthesis) {
-      catalog.register("action aloud", {
-        name: "aloud", label: strings.readAloud, icon: SPEAKER, on: "answer",
-        run: (about) => this.go("aloud", about),
-      });
-    }
+    const { host, log } = context;
     if (host.dataset.models) this.go("models");
     const attend = async () => {
       if (!host.threadId) return;
@@ -42,6 +30,11 @@ export class Around {
       if (`${getSelection()}`.trim()) this.go("selection");
     };
     for (const type of ["pointerup", "keyup"]) log.addEventListener(type, select);
+  }
+
+  /** @param {typeof import("../messages/reading.js").READING | void} reading once it is loaded */
+  offer(reading) {
+    reading?.offerWays(this.#context, (name, about) => this.go(name, about));
   }
 
   connect() {

@@ -258,7 +258,7 @@ export class ChatPage {
    */
   #loadMarkdown() {
     const loading = () => import("../messages/reading.js");
-    this.#markdown ??= loadMarkdown(loading).then(() => this.schedule());
+    this.#markdown ??= loadMarkdown(loading).then((reading) => this.#around.offer(reading));
   }
 
   /** Something has changed. */
