@@ -35,7 +35,7 @@ def test_first_load_in_development_is_the_element_and_what_it_imports(new_page, 
     weights, _ = parted(weigh(responses))
     static = live_project.path / "agui/static"
     # What the page names, and what that imports.
-    imported = [static / "agui/agui-chat.js", static / "agui/theme.js"]
+    imported = [static / "agui/agui-chat.js", static / "agui/page/theme.js"]
     needed = set(imported)
     while imported:
         module = imported.pop()

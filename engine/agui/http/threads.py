@@ -165,8 +165,8 @@ class ThreadView(AgentView):
             raise NotFound(NO_THREAD)
         details = await in_database(read_details, thread.id, thread.scope)
         branches = await thread.store.branches(thread.id, scope=thread.scope)
-        about = {**summary, **details, "branches": branches, "running": running}
-        return await run_in_thread(write_thread, about, conversation, pool="reading")
+        about = {**summary, **details, "branches": branches}
+        return await run_in_thread(write_thread, about, conversation, running, pool="reading")
 
     async def change(self, thread: OwnThread, body: dict[str, Any]) -> HttpResponse:
         match [(key, body[key]) for key in CHANGES if key in body]:
@@ -223,7 +223,7 @@ def open_threads(scope: str, thread_ids: list[str]) -> tuple[set[str], set[str]]
     return running, set(paused.values_list("thread_id", flat=True))
 
 
-def write_thread(about: dict[str, Any], conversation: Conversation) -> HttpResponse:
+def write_thread(about: dict[str, Any], conversation: Conversation, running: bool) -> HttpResponse:
     """Write a thread as clients get it. A long one takes a while."""
     messages = wire_messages(conversation.messages)
     times = times_of(conversation.messages)
@@ -235,6 +235,7 @@ def write_thread(about: dict[str, Any], conversation: Conversation) -> HttpRespo
         "state": last_state(conversation.messages),
         "pending": [to_wire(question.interrupt) for question in open_interrupts(requests)],
         "pending_calls": list(frontend_calls(requests)),
+        "running": running,
     }
     return JsonResponse(payload)
 

@@ -30,7 +30,7 @@ customElements.whenDefined("agui-chat").then(() => {
       additionalProperties: false,
     },
     handler: (/** @type {{ theme: string }} */ { theme }) => {
-      page.dataset.theme = theme; // agui/theme.js keeps it.
+      page.dataset.theme = theme; // agui/page/theme.js keeps it.
       return `The theme is now ${theme}.`;
     },
   });
