@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import threading
 from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.http import JsonResponse
 from django.test.client import FakePayload
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict
@@ -15,6 +17,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserProm
 
 from agui.blocking.executor import in_database
 from agui.clock import now
+from agui.http import threads
 from agui.http.excerpts import EXCERPT_CHARS, excerpt_of
 from agui.models import Message, Run, get_conversation_model
 from agui.stores import search
@@ -159,3 +162,18 @@ async def test_a_thread_has_the_time_of_each_message(client: Client):
     assert [*thread["times"]] == [message["id"] for message in thread["messages"]]
     times = [begun, *map(datetime.fromisoformat, thread["times"].values()), now()]
     assert times == sorted(times)
+
+
+async def test_a_thread_is_written_away_from_the_event_loop(client: Client, monkeypatch: pytest.MonkeyPatch):
+    written = []
+
+    def write(payload: Any) -> JsonResponse:
+        written.append(threading.get_ident())
+        return JsonResponse(payload)
+
+    monkeypatch.setattr(threads, "JsonResponse", write)
+    with script(say("Fine")):
+        await client.run("Hello")
+    await client.thread()
+    assert len(written) == 1
+    assert threading.get_ident() not in written

@@ -7,7 +7,7 @@ import { TABLE_STYLE } from "./table-style.js";
 
 const STYLE = `
 .table > .save { background: none; border: 0; color: var(--_muted); font-size: .8rem; }
-.table > .save { inset-inline-start: 4rem; min-height: 2.25rem; padding: .25rem .5rem; }
+.table > .save { inset-inline-start: 6rem; min-height: 2.25rem; padding: .25rem .5rem; }
 .table > .save { position: sticky; }
 .table > .save:hover { color: var(--_text); }
 .prose th:has(> .sort) { padding: 0; }

@@ -157,7 +157,7 @@ function reasoningView({ strings }) {
   /** @param {import("../types.d.ts").Message} message @param {Session} session */
   const update = (message, { busy, conversation }) => {
     const thinks = busy && conversation.messages.at(-1) === message;
-    if (thinks) took = ` · ${Math.ceil((Date.now() - (since ||= Date.now() - 1)) / 1000)} s`;
+    if (thinks) took = ` · ${Math.floor((Date.now() - (since ||= Date.now())) / 1000 + 1)} s`;
     element.classList.toggle("active", thinks);
     element.hidden = !message.content;
     setText(label, thinks ? `${strings.thinking}…` : strings.thought + took);

@@ -1,8 +1,9 @@
 // @ts-check
 /**
  * The theme that a user chooses for the pages of a site. `data-theme` of <html> says "light",
- * "dark" or "auto", which is as the system has it. Whoever changes it has chosen: agui/theme.html,
- * or a tool of the page. A cookie keeps it, and the server writes it into each page.
+ * "dark" or "auto", and "auto" follows the system. Each change of it is a choice: agui/theme.html
+ * makes one, and so may a tool of the page. A cookie keeps the choice, and the server writes the
+ * choice into each page.
  */
 
 const root = document.documentElement;
