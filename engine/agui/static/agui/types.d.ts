@@ -48,7 +48,6 @@ export interface ToolCall {
 export interface Tool {
   name: string;
   summary?: string;
-  destructive?: boolean;
   secrets?: string[][];
 }
 

@@ -28,17 +28,6 @@ export class Asking {
     loaded();
   }
 
-  /**
-   * Whether the agent asks something, or writes a call about which it will ask.
-   * @param {import("../types.d.ts").Conversation} conversation
-   * @param {Map<string, import("../types.d.ts").Tool>} tools
-   */
-  isNear({ status, messages }, tools) {
-    const calls = messages.at(-1)?.toolCalls;
-    if (status === "waiting") return true;
-    return calls?.some((call) => tools.get(call.function.name)?.destructive);
-  }
-
   /** Whether the agent asks something, and the page can show it. @param {boolean} asks */
   begins(asks) {
     const isAsked = asks && this.Question !== null;

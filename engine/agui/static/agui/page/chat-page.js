@@ -278,7 +278,7 @@ export class ChatPage {
   #render() {
     const session = this.#session;
     const waits = session.conversation.status === "waiting";
-    if (this.#asking.isNear(session.conversation, this.#parts.catalog.tools)) {
+    if (waits) {
       this.#asking.load({
         style: () => this.#parts.styles.withFrame(), loaded: () => this.schedule(),
         missing: () => this.#missing(),
