@@ -37,7 +37,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
                 # The lines that failed, and why.
                 text = report.longreprtext.splitlines()
                 lines = [line for line in text if line.startswith((">", "E"))] or text
-                terminalreporter.write_line("\n".join(lines[-MOST_LINES:]))
+                terminalreporter.write_line("\n".join(lines[:MOST_LINES]))
     if history := os.environ.get("FLAKY_HISTORY"):
         for name, count in record(flaky, Path(history)).items():
             terminalreporter.write_line(f"flaky in {count} of the last {RUNS} runs, a defect: {name}", red=True)

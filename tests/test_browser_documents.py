@@ -173,6 +173,7 @@ def test_documents_come_back_and_cover_a_small_chat(chat):
     card(chat, "Report").last.click()
     expect(dialog.locator(".prose")).to_have_text("Two")
     chat.set_viewport_size({"width": 1200, "height": 700})
+    expect(chat.locator(".transcript")).to_have_js_property("inert", False)
     # If the room goes while something else is open over the chat, users can still close that.
     message_box(chat).press_sequentially("/?")
     message_box(chat).press("Enter")

@@ -204,6 +204,12 @@ async def test_a_call_that_was_never_sent_is_not_said_to_be_at_work():
             await connections.connect(Server(name="one", url=url)).call("add", {"a": 1, "b": 2})
 
 
+async def test_a_program_has_time_to_start(project: Project):
+    project.set(TIMEOUT_SECONDS=0.001)
+    tools = await connections.connect(Server(name="one", **STDIO)).tools()
+    assert "add" in {tool.name for tool in tools}
+
+
 # --- Away
 
 

@@ -43,7 +43,7 @@ class McpSettings(Section):
         5.0,
         gt=0,
         description="How long a run waits for a server's list of tools before it goes on without "
-        "them.",
+        "them. A server with a `command` has 30 s to start.",
     )
     call_seconds: float = Field(120.0, gt=0, description="Longest call of a server's tool.")
     endpoint: bool = Field(

@@ -29,6 +29,8 @@ logger = logging.getLogger("agui.mcp")
 
 RETRY_SECONDS = 30.0
 """The time at which a server that was away is tried again."""
+START_SECONDS = 30.0
+"""The time in which a server that is a program has to start, and to list its tools."""
 NEAR_SECONDS = 1.0
 FAR_SECONDS = 60.0
 """The validity of a list of tools: of a server on this machine, and of one elsewhere.
@@ -91,9 +93,16 @@ class Connection:
                 raise (TokenRefused if self._is_refused else ServerAway)(self.server.name)
         return self._tools
 
+    @property
+    def _list_seconds(self) -> float:
+        seconds = conf.part(McpSettings).timeout_seconds
+        if self.server.url or self._session:
+            return seconds
+        return max(seconds, START_SECONDS)
+
     async def _list(self) -> bool:
         try:
-            async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
+            async with asyncio.timeout(self._list_seconds):
                 self._tools = self._usable(await self._ask())
         except Exception as error:
             if self._session and self._session.is_refused:

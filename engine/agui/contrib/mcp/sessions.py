@@ -50,7 +50,7 @@ class Session:
             id=server.name,
             tool_error_behavior="error",
             cache_tools=False,
-            init_timeout=settings.timeout_seconds,
+            init_timeout=None,  # Who asks for the first list of tools waits as long as it wants.
             read_timeout=max(settings.timeout_seconds, settings.call_seconds),
         )
         self.calls = 0
