@@ -93,16 +93,12 @@ class Connection:
                 raise (TokenRefused if self._is_refused else ServerAway)(self.server.name)
         return self._tools
 
-    @property
-    def _list_seconds(self) -> float:
-        seconds = conf.part(McpSettings).timeout_seconds
-        if self.server.url or self._session:
-            return seconds
-        return max(seconds, START_SECONDS)
-
     async def _list(self) -> bool:
+        seconds = conf.part(McpSettings).timeout_seconds
+        if self.server.url is None and self._session is None:
+            seconds = max(seconds, START_SECONDS)
         try:
-            async with asyncio.timeout(self._list_seconds):
+            async with asyncio.timeout(seconds):
                 self._tools = self._usable(await self._ask())
         except Exception as error:
             if self._session and self._session.is_refused:
@@ -131,8 +127,7 @@ class Connection:
         return usable
 
     async def _ask(self) -> list[Tool]:
-        session = self._session
-        if session:
+        if session := self._session:
             try:
                 return await session.list_tools()
             except Exception as error:
@@ -245,12 +240,10 @@ class Connection:
                 self._session = None
 
     async def aclose(self) -> None:
-        listing = self._listing
-        if listing:
+        if listing := self._listing:
             listing.cancel()
             await asyncio.wait([listing])
-        session = self._session
-        if session:
+        if session := self._session:
             self._session = None
             session.retire()
             await asyncio.wait([session.task])
