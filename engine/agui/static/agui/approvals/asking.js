@@ -20,8 +20,8 @@ export class Asking {
       lazy(() => import("./standing-questions.js")),
       lazy(() => import("./answer-form.js")),
       lazy(() => import("../tools/card.js")),
+      style(),
     ]);
-    await style();
     this.#isLoading = false;
     if (!question || others.includes(null)) return missing();
     this.Question = question.Question;
