@@ -141,6 +141,14 @@ test("questions for one value each are answered together, and a text by Enter", 
   assert.deepEqual(await answers(other), [resolved("q", "words")]);
 });
 
+test("fields that may stay empty say so", async () => {
+  const text = { type: "string" };
+  const properties = { Day: text, Note: { ...text, default: "" }, Size: { ...text, default: "L" }, Place: text };
+  const page = await ask([question("q", { type: "object", required: ["Day"], properties })]);
+  await page.field("Day");
+  assert.deepEqual(page.texts(".question label"), ["Day", "Note (optional)", "Size", "Place (optional)"]);
+});
+
 test("approvals and questions are answered together", async () => {
   const page = await ask([approval("a"), question("q", undefined, { toolCallId: "d" }), question("alone")]);
   const [first, last] = await Promise.all(["q", "alone"].map((name) => page.group(`Question ${name}?`)));

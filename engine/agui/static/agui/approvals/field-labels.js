@@ -24,7 +24,7 @@ export function caption({ kind, label, required, initial, zone, attributes }, st
   const isUnsaid = attributes.type === "datetime-local" && initial == null;
   const unsaid = isUnsaid ? Intl.DateTimeFormat().resolvedOptions().timeZone : "";
   const at = zone === "" ? strings.noZone : zone || unsaid;
-  const optional = !required && initial == null && strings.optional;
+  const optional = !required && (initial ?? "") === "" && strings.optional;
   const remarks = [kind === "json" && "JSON", at, optional].filter(Boolean);
   return [label, remarks.length > 0 && h("small", { class: "muted" }, ` (${remarks.join(", ")})`)];
 }
