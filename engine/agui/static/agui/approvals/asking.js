@@ -20,6 +20,12 @@ export class Asking {
       lazy(() => import("./standing-questions.js")),
       lazy(() => import("./answer-form.js")),
       lazy(() => import("../tools/card.js")),
+      // What several of these share, which a slow network would otherwise bring only after them.
+      lazy(() => import("./guard.js")),
+      lazy(() => import("./seen.js")),
+      lazy(() => import("../json/exact.js")),
+      lazy(() => import("../json/schema-parts.js")),
+      lazy(() => import("../tools/item-name.js")),
       style(),
     ]);
     this.#isLoading = false;
