@@ -252,6 +252,13 @@ def test_charts_are_pictures_with_their_numbers_beneath_and_change_in_their_plac
     push(shown("chart", CHART))
     picture = chat.get_by_role("img", name="Tasks")
     expect(picture).to_have_accessible_description("Bar chart. Open, Done. 3 values, from -2.5 to 1,000,000,000 h")
+    # Patterns are for where colours alone don't tell.
+    hatch = "chart => getComputedStyle(chart.querySelector('.hatch')).stroke"
+    assert picture.evaluate(hatch) == "none"
+    for needed in ({"media": "print"}, {"contrast": "more"}, {"forced_colors": "active"}):
+        chat.emulate_media(**needed)
+        assert picture.evaluate(hatch) != "none"
+        chat.emulate_media(**dict.fromkeys(needed, "null"))
     plot = chat.get_by_role("group", name="Tasks")
     plot.press("ArrowRight")
     plot.press("End")

@@ -274,3 +274,12 @@ test("a suggestion is sent, and makes way", async () => {
   await page.finished();
   assert.deepEqual([named(page.root, "[role=group]", "Suggested messages"), page.root.activeElement], [[], page.root.querySelector(".input")]);
 });
+
+test("a thought says how long it took", async () => {
+  const page = await open({ runs: [null] });
+  page.say("hello");
+  await page.push(STARTED, { type: "REASONING_MESSAGE_CHUNK", messageId: "thought", delta: "Hm." });
+  await has(() => page.texts(".reasoning summary"), ["Thinking…"]);
+  await page.push(chunk("Yes."), FINISHED);
+  await until(() => /^Thought · \d+ s$/.test(page.texts(".reasoning summary")[0]));
+});

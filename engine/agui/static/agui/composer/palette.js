@@ -46,6 +46,8 @@ export class Palette {
   #release = () => {};
   /** @type {Map<string, import("../types.d.ts").SignList>} lists of parts, by module */
   #lists = new Map();
+  /** The modules of lists, whose names end with their signs. */
+  #listNames;
   #outside = (/** @type {Event} */ event) => {
     const column = /** @type {Element} */ (this.element.parentElement);
     if (!event.composedPath().includes(column)) this.hide();
@@ -56,6 +58,8 @@ export class Palette {
   constructor(input, context) {
     this.#input = input;
     this.#context = context;
+    const names = Object.keys(partModules(context.host));
+    this.#listNames = names.filter((name) => name.startsWith("list:"));
     this.element = h("div", {
       class: "palette", part: "palette", id: "palette", role: "listbox", tabindex: "0",
       hidden: true,
@@ -85,10 +89,9 @@ export class Palette {
 
   async #loadLists() {
     const { host, load } = this.#context;
-    for (const key of Object.keys(partModules(host))) {
+    for (const key of this.#listNames) {
       const name = /** @type {`list:${string}`} */ (key);
-      const isWanted = key.startsWith("list:") && this.#input.value.includes(key.slice(5));
-      if (!isWanted || this.#lists.has(name)) continue;
+      if (!this.#input.value.includes(key.slice(5)) || this.#lists.has(name)) continue;
       const module = await moduleOf(host, name, load);
       if (!module || this.#lists.has(name)) continue;
       this.#lists.set(name, module.listFor(this.#input, this, this.#context));
