@@ -22,7 +22,7 @@ from agui import statements
 from agui.actor import Actor
 from agui.blocking.executor import in_database
 from agui.contrib.queue import apps as queue_apps
-from agui.contrib.queue import next_run, rows
+from agui.contrib.queue import next_run, rows, views
 from agui.contrib.queue.from_code import follow, send
 from agui.contrib.queue.models import QueuedMessage
 from agui.errors import AtCapacity, TooManyRequests
@@ -424,3 +424,18 @@ def test_code_begins_a_run_and_waits_for_its_end(client: Client, user: Any):
     assert (kinds[0], kinds[-1]) == ("RUN_STARTED", "RUN_FINISHED")
     assert model.requests[0].prompt == "The report is there."
     assert async_to_sync(client.lines)() == ["The report is there.", "assistant: Thanks."]
+
+
+async def test_what_waits_is_listed_away_from_the_event_loop(client: Client, monkeypatch):
+    written, listing = [], views.listing
+
+    def list_here(*args: Any) -> Any:
+        written.append(threading.get_ident())
+        return listing(*args)
+
+    monkeypatch.setattr(views, "listing", list_here)
+    with script(say("Fine")):
+        await client.run("Hello")
+    assert (await client.get("threads/t1/messages/")).status_code == 200
+    assert len(written) == 1
+    assert threading.get_ident() not in written

@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.db import connection
 from django.test import RequestFactory
 from pydantic_ai import BinaryContent, DeferredToolRequests, RunUsage
@@ -28,7 +28,7 @@ from agui.stores.model import ModelConversationStore
 from agui.stores.null import NullConversationStore
 from agui.stores.summary import shorten
 from agui.testing import say
-from tests.conftest import Client, script
+from tests.conftest import Client, run_input, script
 
 Thread = get_conversation_model()
 
@@ -436,6 +436,15 @@ class Requesting(ModelConversationStore):
         return None
 
 
+class Closed(ModelConversationStore):
+    """Refuses all that asks for a conversation."""
+
+    def _refuse(self, *args, **kwargs):
+        raise PermissionDenied("hunter2")
+
+    load_turn = read_record = summaries = _refuse
+
+
 class Own(ModelConversationStore):
     async def read_record(self, conversation_id):
         return await super().read_record(conversation_id)
@@ -462,3 +471,15 @@ def test_the_store_that_the_settings_name_is_opened(settings, store):
     request.session = open_session()
     opened = open_store(request, "alice")
     assert (type(opened), opened.scope) == (store, "alice")
+
+
+@pytest.mark.parametrize("asked", ["POST ", "GET threads/", "GET threads/t1/", "DELETE threads/t1/"])
+async def test_what_a_store_refuses_is_forbidden(client: Client, settings, asked: str):
+    with script(say("Fine")):
+        await client.run("Hello")
+    settings.AGUI = {**settings.AGUI, "CONVERSATION_STORE": f"{__name__}.Closed"}
+    method, path = asked.split(" ")
+    body = json.dumps(run_input("Hi")) if method == "POST" else ""
+    response = await client.http.generic(method, client.prefix + path, body, "application/json")
+    assert response.status_code == 403
+    assert b"hunter2" not in response.content
