@@ -1,4 +1,4 @@
-"""How large the engine is, and how much of it there is to know at once: lines, imports, hooks, and what a process keeps.
+"""How large the engine is, and how much of it there is to know at once: lines, imports and hooks.
 
 Run it with any Python: python benchmarks/size.py [the folder of a package agui]
 """
@@ -68,7 +68,8 @@ def hooks(package: Path) -> Counter[str]:
     """The hooks of Part, each with the number of parts that have it."""
     [part] = (cls for cls in classes([package / "parts.py"]) if cls.name == "Part")
     counts = Counter(dict.fromkeys(set(methods(part)) - {"key", "ready"}, 0))
-    for cls in classes([path for path in (package / "contrib").rglob("*.py") if path.name in {"apps.py", "agui_part.py"}]):
+    configs = [path for path in (package / "contrib").rglob("*.py") if path.name in {"apps.py", "agui_part.py"}]
+    for cls in classes(configs):
         counts.update(set(methods(cls)) & set(counts))
     return counts
 

@@ -50,6 +50,13 @@ def test_a_turn_is_measured(project: Path):
         assert [row.split()[1] for row in (header, *rows)] == ["messages", "10", "1000"]
 
 
+def test_the_way_of_a_request_and_the_size_of_the_engine_are_measured(project: Path):
+    way = execute(project, project / ".venv/bin/python", "-B", ROOT / "benchmarks/floor_plan.py").stdout
+    assert [line.partition(":")[0] for line in way.splitlines() if "modules" in line] == ["hello", "a tool"]
+    size = execute(ROOT, sys.executable, "-B", "benchmarks/size.py").stdout
+    assert all(int(line.split()[0]) > 0 for line in size.splitlines())
+
+
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 def test_a_turn_costs_no_more_instructions_than_in_the_last_release(project: Path):
     """To pydantic-ai's adapter alone, since instructions depend on Python's build and on the libraries, too."""
